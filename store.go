@@ -199,18 +199,17 @@ type Counter interface {
 
 // Batcher is implemented by stores that can take many steps in one commit;
 // package groupcommit gathers the steps of many callers for it.
-//
-// An error of the call itself means that nothing is known about any of the
-// steps; the caller repeats each by its own verb. Otherwise there is one answer
-// for each step, in their order, and one step's error touches no other.
 type Batcher interface {
-	// ClaimBatch does for each of the parameters what [Store.Claim] does. No
-	// two have the same digest.
-	ClaimBatch(ctx context.Context, ps []ClaimParams) ([]ClaimAnswer, error)
-	// SettleBatch does for each of the steps what [Store.Settle] does. No two
-	// have the same digest and fence; a former holder and the present one may
-	// settle the same digest.
-	SettleBatch(ctx context.Context, ss []SettleParams) ([]error, error)
+	// Batch does for each of the claims what [Store.Claim] does, and for each of the
+	// settlements what [Store.Settle] does, as if they came one by one, in any order.
+	// There is one answer for each, in their order, and one step's error touches no
+	// other. An error of the call itself means that nothing is known about any of
+	// the steps; the caller repeats each by its own verb.
+	//
+	// No two claims have the same digest, no two settlements the same digest and
+	// fence. A former holder and the present one may settle the same digest, while a
+	// duplicate claims it.
+	Batch(ctx context.Context, claims []ClaimParams, settles []SettleParams) ([]ClaimAnswer, []error, error)
 }
 
 // ClaimAnswer holds the results of [Store.Claim] for one step of a batch.

@@ -69,17 +69,24 @@ func TestFormerHolderUndoes(t *testing.T) {
 		}, flow.CalleeDedupes(time.Hour))
 	})
 	f1, f2 := run(t, g, nil, def), run(t, g2, nil, def)
-	first := make(chan error)
-	go func() { _, err := flow.Start(t.Context(), f1, def, adasKey, 1); first <- err }()
-	<-asleep
-	clock.Advance(time.Minute)
-	got, err := flow.Start(t.Context(), f2, def, adasKey, 1)
-	t.Logf("the second process: %q %v", got, err)
-	close(awake)
-	t.Log("the first process:", <-first)
+	got, _ := whileAsleep(t, def, f1, f2, asleep, awake, func() { clock.Advance(time.Minute) })
 	if orders.Load() != 1 {
 		t.Errorf("the flow succeeded with %q, and there are %d orders", got, orders.Load())
 	}
+}
+
+// whileAsleep starts the flow in a process that falls asleep, and after a while in another one; then the first wakes up. It returns
+// what the second one got.
+func whileAsleep(t *testing.T, def *flow.Definition[int, string], f1, f2 *flow.Flows, asleep <-chan struct{}, awake chan<- struct{}, wait func()) (string, error) {
+	t.Helper()
+	first := make(chan error)
+	go func() { _, err := flow.Start(t.Context(), f1, def, adasKey, 1); first <- err }()
+	<-asleep
+	wait()
+	got, err := flow.Start(t.Context(), f2, def, adasKey, 1)
+	close(awake)
+	t.Logf("the second process: %q %v; the first one: %v", got, err, <-first)
+	return got, err
 }
 
 // placeOrder is a step that counts orders, and that can be undone.

@@ -154,10 +154,9 @@ func TestFinalNotRecordedUndoesAndThenGoesForward(t *testing.T) {
 func TestLateWithFunctionError(t *testing.T) {
 	t.Parallel()
 	g, _, clock := inMemory(t, semel.Options{}, nil)
-	order := 0
+	var order atomic.Int32
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { order++; return 1, nil },
-			flow.Undo(func(context.Context, int) error { order--; return nil })); err != nil {
+		if err := placeOrder(r, &order); err != nil {
 			return "", err
 		}
 		return "", errDown
@@ -169,7 +168,7 @@ func TestLateWithFunctionError(t *testing.T) {
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		t.Log(err)
 	}
-	if order != 0 {
+	if order.Load() != 0 {
 		t.Errorf("the flow is 90 h old, MaxAge is 72 h, and the order is not undone")
 	}
 	clock.Advance(60 * time.Hour)
@@ -460,11 +459,9 @@ func TestAcceptDoesNotWait(t *testing.T) {
 func TestAnswerNotKept(t *testing.T) {
 	t.Parallel()
 	g, _, clock := inMemory(t, semel.Options{}, nil)
-	order := 0
+	var order atomic.Int32
 	def := flow.Define("buy", func(r *flow.Run, _ int) (float64, error) {
-		_, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { order++; return 1, nil },
-			flow.Undo(func(context.Context, int) error { order--; return nil }))
-		return math.NaN(), err
+		return math.NaN(), placeOrder(r, &order)
 	})
 	f := run(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
@@ -472,7 +469,7 @@ func TestAnswerNotKept(t *testing.T) {
 	clock.Advance(73 * time.Hour)
 	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
 	if _, ok := errors.AsType[*flow.Failed](err); !ok {
-		t.Errorf("at 73 h: %T %v, order %d", err, err, order)
+		t.Errorf("at 73 h: %T %v, order %d", err, err, order.Load())
 	}
 }
 

@@ -52,63 +52,39 @@ func downWhile(down *bool) func() error {
 	}
 }
 
-// After the seal and a part of the undoing, a run that ends without another step succeeds.
+// After the seal and a part of the undoing, a run that ends without another step, or that handles the seal as a final error of a
+// step that does not matter, is no success for all.
 func TestSuccessIgnoresSeal(t *testing.T) {
 	t.Parallel()
-	g, _, clock := inMemory(t, semel.Options{}, nil)
-	n := map[string]int{}
-	down, undoDown := true, true
-	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		if err := pair(r, n, downWhile(&undoDown)); err != nil {
-			return "", err
+	for _, mails := range []bool{false, true} {
+		g, _, clock := inMemory(t, semel.Options{}, nil)
+		n := map[string]int{}
+		down, undoDown := true, true
+		def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+			if err := pair(r, n, downWhile(&undoDown)); err != nil {
+				return "", err
+			}
+			if down { // a temporary error of the function itself
+				return "", errDown
+			}
+			if mails {
+				if _, err := flow.Call(r, "mail", 1, func(context.Context, int) (int, error) { return 1, nil }); isOpen(err) {
+					return "", err
+				}
+			}
+			return "shipped", nil
+		})
+		f := run(t, g, nil, def)
+		_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
+		clock.Advance(73 * time.Hour)
+		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
+		t.Log(err, n)
+		down, undoDown = false, false
+		got, err := flow.Start(t.Context(), f, def, adasKey, 1)
+		t.Log(got, err, n)
+		if err == nil && (n["a"] != 1 || n["b"] != 1) {
+			t.Errorf("mails %v: %q for all, and the effects are %v", mails, got, n)
 		}
-		if down { // a temporary error of the function itself
-			return "", errDown
-		}
-		return "shipped", nil
-	})
-	f := run(t, g, nil, def)
-	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(err)
-	clock.Advance(73 * time.Hour)
-	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(err, n)
-	down, undoDown = false, false
-	got, err := flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(got, err, n)
-	if err == nil && (n["a"] != 1 || n["b"] != 1) {
-		t.Errorf("%q for all, and the effects are %v", got, n)
-	}
-}
-
-// The seal is a final error that the function handles.
-func TestSealHandled(t *testing.T) {
-	t.Parallel()
-	g, _, clock := inMemory(t, semel.Options{}, nil)
-	n := map[string]int{}
-	down, undoDown := true, true
-	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		if err := pair(r, n, downWhile(&undoDown)); err != nil {
-			return "", err
-		}
-		if down {
-			return "", errDown
-		}
-		if _, err := flow.Call(r, "mail", 1, func(context.Context, int) (int, error) { return 1, nil }); isOpen(err) {
-			return "", err
-		} // a mail that cannot be sent does not matter to fail
-		return "shipped", nil
-	})
-	f := run(t, g, nil, def)
-	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
-	clock.Advance(73 * time.Hour)
-	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(err, n)
-	down, undoDown = false, false
-	got, err := flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(got, err, n)
-	if err == nil && orders != 2 {
-		t.Errorf("%q for all, and %d of 2 effects are left", got, orders)
 	}
 }
 
@@ -432,14 +408,7 @@ func TestStoppedThenForward(t *testing.T) {
 		return "posted", err
 	})
 	f1, f2 := run(t, g, nil, def), run(t, g2, nil, def)
-	first := make(chan error)
-	go func() { _, err := flow.Start(t.Context(), f1, def, adasKey, 1); first <- err }()
-	<-asleep
-	clock.Advance(73 * time.Hour)
-	_, err := flow.Start(t.Context(), f2, def, adasKey, 1)
-	t.Log("second:", err)
-	close(awake)
-	t.Log("first:", <-first)
+	_, err := whileAsleep(t, def, f1, f2, asleep, awake, func() { clock.Advance(73 * time.Hour) })
 	if isFailed(err) && posts.Load() != 0 {
 		t.Errorf("%v for all; orders %d, posts %d", err, orders.Load(), posts.Load())
 	}
@@ -546,14 +515,7 @@ func TestFormerHolderLate(t *testing.T) {
 	_, err := flow.Start(t.Context(), f1, def, adasKey, 1)
 	t.Log(err)
 	clock.Advance(73 * time.Hour)
-	second := make(chan error)
-	go func() { _, err := flow.Start(t.Context(), f1, def, adasKey, 1); second <- err }()
-	<-asleep
-	clock.Advance(time.Minute)
-	got, err := flow.Start(t.Context(), f2, def, adasKey, 1)
-	t.Log("third:", got, err)
-	close(awake)
-	t.Log("second:", <-second)
+	got, err := whileAsleep(t, def, f1, f2, asleep, awake, func() { clock.Advance(time.Minute) })
 	if err == nil && orders.Load() != 1 {
 		t.Errorf("%q for all, and %d orders", got, orders.Load())
 	}

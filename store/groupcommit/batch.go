@@ -6,159 +6,172 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/semel-dev/semel"
 )
 
 var errNoAnswer = errors.New("the store gave no answer")
 
 // batch is a call for many steps.
-type batch[P, A any] struct {
-	steps  []*step[P, A]
-	params []P
-	turn   turn
+type batch struct {
+	steps   []*step
+	claims  []semel.ClaimParams
+	settles []semel.SettleParams
+	turn    turn
 }
 
 // dispatch lets what waits leave, as far as it can. mu is held.
-func (l *lane[P, A]) dispatch() {
-	if l.queue.n == 0 {
+func (s *stream) dispatch() {
+	if s.queue.n == 0 {
 		return
 	}
 	now := time.Now()
-	for l.queue.n > 0 {
-		first := l.queue.first
-		if l.opts.MaxDelay > 0 && !first.alone && l.queue.n < l.opts.MaxBatch && !l.closed {
-			if due := first.since.Add(l.opts.MaxDelay); now.Before(due) {
-				l.setAlarm(due)
+	for s.queue.n > 0 {
+		first := s.queue.first
+		if s.opts.MaxDelay > 0 && !first.alone && s.queue.n < s.opts.MaxBatch && !s.closed {
+			if due := first.since.Add(s.opts.MaxDelay); now.Before(due) {
+				s.setAlarm(due)
 				return
 			}
 		}
-		turn, ok := l.slots.take(min(l.queue.n, l.opts.MaxBatch), now)
+		turn, ok := s.slots.take(min(s.queue.n, s.opts.MaxBatch), now)
 		if !ok {
-			l.setAlarm(l.slots.stuckAt(now))
+			s.setAlarm(s.slots.stuckAt(now))
 			return
 		}
 		if first.alone || first.next == nil || first.next.alone {
-			l.grant(first, turn)
+			s.grant(first, turn)
 		} else {
-			l.send(turn)
+			s.send(turn)
 		}
 	}
 }
 
 // setAlarm has dispatch called at the time given, or before. mu is held.
-func (l *lane[P, A]) setAlarm(at time.Time) {
-	if l.alarmAt.IsZero() || at.Before(l.alarmAt) {
-		l.alarmAt = at
-		l.alarm.Reset(time.Until(at))
+func (s *stream) setAlarm(at time.Time) {
+	if s.alarmAt.IsZero() || at.Before(s.alarmAt) {
+		s.alarmAt = at
+		s.alarm.Reset(time.Until(at))
 	}
 }
 
 // ring is the alarm.
-func (l *lane[P, A]) ring() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.alarmAt = time.Time{}
-	l.dispatch()
+func (s *stream) ring() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alarmAt = time.Time{}
+	s.dispatch()
 }
 
 // grant lets the caller take the step alone. mu is held.
-func (l *lane[P, A]) grant(st *step[P, A], t turn) {
-	l.queue.remove(st)
-	l.vacate(st)
+func (s *stream) grant(st *step, t turn) {
+	s.queue.remove(st)
+	s.vacate(st)
 	st.state, st.turn = granted, t
-	l.slots.carry(t, 1)
+	s.slots.carry(t, 1)
 	st.done <- struct{}{}
 }
 
 // send lets the first steps of the queue travel together. mu is held.
-func (l *lane[P, A]) send(t turn) {
-	b, ok := l.used.Get().(*batch[P, A])
+func (s *stream) send(t turn) {
+	b, ok := s.used.Get().(*batch)
 	if !ok {
 		return // the pool holds nothing else
 	}
 	b.turn = t
-	for st := l.queue.first; st != nil && !st.alone && len(b.steps) < l.opts.MaxBatch; st = l.queue.first {
-		l.queue.remove(st)
-		l.vacate(st)
+	for st := s.queue.first; st != nil && !st.alone && len(b.steps) < s.opts.MaxBatch; st = s.queue.first {
+		s.queue.remove(st)
+		s.vacate(st)
 		st.state = travelling
 		b.steps = append(b.steps, st)
 	}
-	l.slots.carry(t, len(b.steps))
-	l.batches.Add(1)
-	go l.travel(b)
+	s.slots.carry(t, len(b.steps))
+	s.batches.Add(1)
+	go s.travel(b)
 }
 
 // travel asks the store. Whatever it does, every step gets its answer.
-func (l *lane[P, A]) travel(b *batch[P, A]) {
-	defer l.batches.Done()
-	var answers []A
+func (s *stream) travel(b *batch) {
+	defer s.batches.Done()
+	var won []semel.ClaimAnswer
+	var settled []error
 	err := errNoAnswer
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the store panicked: %v", p)
 		}
 		if err != nil {
-			l.lose(b, err)
+			s.lose(b, err)
 			return
 		}
-		l.answer(b, answers)
+		s.answer(b, won, settled)
 	}()
 	for _, st := range b.steps {
-		b.params = append(b.params, st.params)
+		if st.place.verb == claims {
+			b.claims = append(b.claims, st.claim)
+		} else {
+			b.settles = append(b.settles, st.settle)
+		}
 	}
-	ctx, cancel := context.WithTimeout(l.life, l.opts.Timeout)
+	ctx, cancel := context.WithTimeout(s.life, s.opts.Timeout)
 	defer cancel()
-	answers, err = l.ask(ctx, b.params)
-	if err == nil && len(answers) != len(b.params) {
-		err = fmt.Errorf("%d answers to %d steps", len(answers), len(b.params))
+	won, settled, err = s.batcher.Batch(ctx, b.claims, b.settles)
+	if err == nil && (len(won) != len(b.claims) || len(settled) != len(b.settles)) {
+		err = fmt.Errorf("%d and %d answers to %d claims and %d settlements", len(won), len(settled), len(b.claims), len(b.settles))
 	}
 }
 
 // answer hands every caller its answer.
-func (l *lane[P, A]) answer(b *batch[P, A], answers []A) {
-	for i, st := range b.steps {
-		st.answer = answers[i]
+func (s *stream) answer(b *batch, won []semel.ClaimAnswer, settled []error) {
+	for _, st := range b.steps {
+		if st.place.verb == claims {
+			st.answer, won = won[0], won[1:]
+		} else {
+			st.answer.Err, settled = settled[0], settled[1:]
+		}
 	}
-	l.mu.Lock()
-	l.slots.giveBack(b.turn)
+	s.mu.Lock()
+	s.slots.giveBack(b.turn)
 	left := b.steps[:0] // those who still wait for their answer
 	for _, st := range b.steps {
-		l.depart(st)
+		s.depart(st)
 		if st.abandoned {
-			l.recycle(st)
+			s.recycle(st)
 			continue
 		}
 		st.state = answered
 		left = append(left, st)
 	}
-	l.dispatch()
-	l.mu.Unlock()
+	s.dispatch()
+	s.mu.Unlock()
 	for _, st := range left {
 		st.done <- struct{}{} // from here on it is the caller's
 	}
 	clear(b.steps)
-	clear(b.params)
-	b.steps, b.params = b.steps[:0], b.params[:0]
-	l.used.Put(b)
+	clear(b.claims)
+	clear(b.settles)
+	b.steps, b.claims, b.settles = b.steps[:0], b.claims[:0], b.settles[:0]
+	s.used.Put(b)
 }
 
 // lose has the steps of a batch that failed as a whole repeated one by one.
-func (l *lane[P, A]) lose(b *batch[P, A], err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.slots.giveBack(b.turn)
+func (s *stream) lose(b *batch, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots.giveBack(b.turn)
 	for _, st := range slices.Backward(b.steps) {
 		st.outcome = nil // the store may still look at it
 		switch {
 		case st.abandoned:
-			l.depart(st)
-		case l.gone:
+			s.depart(st)
+		case s.gone:
 			st.lost = err
-			l.depart(st)
-			l.giveUp(st)
+			s.depart(st)
+			s.giveUp(st)
 		default:
 			st.alone, st.lost, st.state = true, err, waiting
-			l.queue.pushFront(st)
+			s.queue.pushFront(st)
 		}
 	}
-	l.dispatch()
+	s.dispatch()
 }

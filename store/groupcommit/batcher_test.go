@@ -33,24 +33,36 @@ type batcher struct {
 
 	mu      sync.Mutex // guards the fields below
 	calls   []call
-	under   map[string]int                  // calls under way, by verb
-	most    map[string]int                  // the most of them
-	holding map[string]map[semel.Digest]int // digests under way, by verb
-	twice   []string                        // what was under way twice at a time
+	under   int            // calls under way
+	most    int            // the most of them
+	holding map[string]int // steps under way, by verb and digest
+	twice   []string       // what was under way twice at a time
 }
 
-// call is one call of a verb, or of its batch.
+// call is one call of a verb, or a batch of both.
 type call struct {
-	verb    string
-	batch   bool
-	digests []semel.Digest
+	batch           bool
+	claims, settles []semel.Digest
+}
+
+// has reports whether the call has steps of the verb.
+func (c call) has(verb string) bool {
+	return verb == "claim" && len(c.claims) > 0 || verb == "settle" && len(c.settles) > 0
+}
+
+// steps names what the call does.
+func (c call) steps() (names []string) {
+	for _, d := range c.claims {
+		names = append(names, fmt.Sprintf("claim %.8s", d))
+	}
+	for _, d := range c.settles {
+		names = append(names, fmt.Sprintf("settle %.8s", d))
+	}
+	return names
 }
 
 func newBatcher(store semel.Store) *batcher {
-	return &batcher{
-		Store: store, under: map[string]int{}, most: map[string]int{},
-		holding: map[string]map[semel.Digest]int{"claim": {}, "settle": {}},
-	}
+	return &batcher{Store: store, holding: map[string]int{}}
 }
 
 // memory is a batcher over a store in memory.
@@ -62,11 +74,11 @@ func (b *batcher) enter(c call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls = append(b.calls, c)
-	b.under[c.verb]++
-	b.most[c.verb] = max(b.most[c.verb], b.under[c.verb])
-	for _, d := range c.digests {
-		if b.holding[c.verb][d]++; b.holding[c.verb][d] > 1 {
-			b.twice = append(b.twice, fmt.Sprintf("%s %.8s", c.verb, d))
+	b.under++
+	b.most = max(b.most, b.under)
+	for _, step := range c.steps() {
+		if b.holding[step]++; b.holding[step] > 1 {
+			b.twice = append(b.twice, step)
 		}
 	}
 }
@@ -74,9 +86,9 @@ func (b *batcher) enter(c call) {
 func (b *batcher) leave(c call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.under[c.verb]--
-	for _, d := range c.digests {
-		b.holding[c.verb][d]--
+	b.under--
+	for _, step := range c.steps() {
+		b.holding[step]--
 	}
 }
 
@@ -89,7 +101,7 @@ func (b *batcher) do(ctx context.Context, c call, take func() error) error {
 			return err
 		}
 	}
-	if b.poison != (semel.Digest{}) && slices.Contains(c.digests, b.poison) {
+	if b.poison != (semel.Digest{}) && slices.Contains(slices.Concat(c.claims, c.settles), b.poison) {
 		return errPoison
 	}
 	err := take()
@@ -100,7 +112,7 @@ func (b *batcher) do(ctx context.Context, c call, take func() error) error {
 }
 
 func (b *batcher) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
-	err = b.do(ctx, call{verb: "claim", digests: []semel.Digest{p.Digest}}, func() (err error) {
+	err = b.do(ctx, call{claims: []semel.Digest{p.Digest}}, func() (err error) {
 		rec, won, err = b.Store.Claim(ctx, p)
 		return err
 	})
@@ -111,47 +123,41 @@ func (b *batcher) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Rec
 }
 
 func (b *batcher) Settle(ctx context.Context, d semel.Digest, f semel.Fence, s semel.Settlement) error {
-	return b.do(ctx, call{verb: "settle", digests: []semel.Digest{d}}, func() error {
+	return b.do(ctx, call{settles: []semel.Digest{d}}, func() error {
 		return b.Store.Settle(ctx, d, f, s)
 	})
 }
 
-func (b *batcher) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) (answers []semel.ClaimAnswer, err error) {
-	c := call{verb: "claim", batch: true}
+func (b *batcher) Batch(
+	ctx context.Context, ps []semel.ClaimParams, ss []semel.SettleParams,
+) (won []semel.ClaimAnswer, settled []error, err error) {
+	c := call{batch: true}
 	for i := range ps {
-		c.digests = append(c.digests, ps[i].Digest)
+		c.claims = append(c.claims, ps[i].Digest)
+	}
+	for i := range ss {
+		c.settles = append(c.settles, ss[i].Digest)
 	}
 	err = b.do(ctx, c, func() error {
 		for i := range ps {
 			var a semel.ClaimAnswer
 			a.Record, a.Won, a.Err = b.Store.Claim(ctx, ps[i])
-			answers = append(answers, a)
+			won = append(won, a)
 		}
-		return nil
-	})
-	return answers, err
-}
-
-func (b *batcher) SettleBatch(ctx context.Context, ss []semel.SettleParams) (answers []error, err error) {
-	c := call{verb: "settle", batch: true}
-	for i := range ss {
-		c.digests = append(c.digests, ss[i].Digest)
-	}
-	err = b.do(ctx, c, func() error {
 		for _, s := range ss {
-			answers = append(answers, b.Store.Settle(ctx, s.Digest, s.Fence, s.Settlement))
+			settled = append(settled, b.Store.Settle(ctx, s.Digest, s.Fence, s.Settlement))
 		}
 		return nil
 	})
-	return answers, err
+	return won, settled, err
 }
 
-// count says how many calls there were, and how many of them were batches.
+// count says how many calls had steps of the verb, and how many of them were batches.
 func (b *batcher) count(verb string) (calls, batches int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.calls {
-		if c.verb == verb {
+		if c.has(verb) {
 			calls++
 			if c.batch {
 				batches++
@@ -159,6 +165,18 @@ func (b *batcher) count(verb string) (calls, batches int) {
 		}
 	}
 	return calls, batches
+}
+
+// mixed says how many batches had steps of both verbs.
+func (b *batcher) mixed() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.calls {
+		if c.has("claim") && c.has("settle") {
+			n++
+		}
+	}
+	return n
 }
 
 // check fails when more was under way than may be, or one digest twice.
@@ -169,10 +187,8 @@ func (b *batcher) check(tb testing.TB, inFlight int) {
 	if len(b.twice) > 0 {
 		tb.Errorf("under way twice at a time: %v", b.twice)
 	}
-	for verb, n := range b.most {
-		if n > inFlight {
-			tb.Errorf("%d calls of %s were under way at a time, want at most %d", n, verb, inFlight)
-		}
+	if b.most > inFlight {
+		tb.Errorf("%d calls were under way at a time, want at most %d", b.most, inFlight)
 	}
 }
 

@@ -3,42 +3,42 @@ package groupcommit
 import "context"
 
 // close refuses what is new.
-func (l *lane[P, A]) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	close(l.closing)
-	if len(l.tails) == 0 {
-		l.empty()
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	close(s.closing)
+	if len(s.tails) == 0 {
+		s.empty()
 	}
-	l.dispatch()
+	s.dispatch()
 }
 
 // empty tells Close that nothing waits or is under way. mu is held.
-func (l *lane[P, A]) empty() {
+func (s *stream) empty() {
 	select {
-	case <-l.drained:
+	case <-s.drained:
 	default:
-		close(l.drained)
+		close(s.drained)
 	}
 }
 
 // drain waits until nothing waits or is under way, or ctx ends.
-func (l *lane[P, A]) drain(ctx context.Context) {
+func (s *stream) drain(ctx context.Context) {
 	select {
-	case <-l.drained:
+	case <-s.drained:
 	case <-ctx.Done():
 	}
 }
 
 // giveUpAll tells those who still wait that they waited in vain.
-func (l *lane[P, A]) giveUpAll() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.gone = true
-	l.alarm.Stop()
-	var left []*step[P, A]
-	for _, st := range l.tails {
+func (s *stream) giveUpAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	s.alarm.Stop()
+	var left []*step
+	for _, st := range s.tails {
 		for ; st != nil; st = st.before {
 			if st.state == waiting {
 				left = append(left, st)
@@ -46,7 +46,7 @@ func (l *lane[P, A]) giveUpAll() {
 		}
 	}
 	for _, st := range left {
-		l.withdraw(st)
-		l.giveUp(st)
+		s.withdraw(st)
+		s.giveUp(st)
 	}
 }

@@ -1,9 +1,9 @@
 // Package groupcommit lets the concurrent claims and settlements of one process
-// share statements and commits. It wraps a [semel.Store] that is a
+// share statements and commits, one with the other. It wraps a [semel.Store] that is a
 // [semel.Batcher], and is such a store itself, with the same promises.
 //
-//	callers ──▶ Claim ──▶ queue ──▶ batch ─▶ ClaimBatch ──▶ every caller its own answer
-//	                  └──▶ straight to the store's Claim, while few are under way
+//	callers ──▶ Claim, Settle ──▶ queue ──▶ batch ─▶ Batch ──▶ every caller its own answer
+//	                 └──▶ straight to the store's own verb, while few are under way
 //
 // Batches form on their own: while as many calls are under way as
 // [Options.InFlight] allows, or larger ones, what arrives gathers, and travels
@@ -12,8 +12,10 @@
 //
 // # What stays as it was
 //
-//   - Steps on one digest never travel together, nor at the same time: they
-//     take turns in the order in which they arrived, for each of both verbs.
+//   - Claims of one digest never travel together, nor at the same time: they
+//     take turns in the order in which they arrived. So do its settlements. A
+//     claim and its own settlement cannot meet, because one follows the answer to
+//     the other; a duplicate's claim may travel with the holder's settlement.
 //   - A caller whose context ends gets its error. A step that had not left by
 //     then is not taken; otherwise the outcome is unknown, as with any store. No caller
 //     else notices: a batch has a context of its own.

@@ -125,12 +125,12 @@ type wrong struct {
 	extra int
 }
 
-func (w wrong) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
-	answers, err := w.batcher.ClaimBatch(ctx, ps)
+func (w wrong) Batch(ctx context.Context, ps []semel.ClaimParams, ss []semel.SettleParams) ([]semel.ClaimAnswer, []error, error) {
+	won, settled, err := w.batcher.Batch(ctx, ps, ss)
 	if w.extra > 0 {
-		return append(answers, make([]semel.ClaimAnswer, w.extra)...), err
+		return append(won, make([]semel.ClaimAnswer, w.extra)...), settled, err
 	}
-	return answers[:len(answers)+w.extra], err
+	return won[:len(won)+w.extra], settled, err
 }
 
 func TestBatchWithTheWrongNumberOfAnswers(t *testing.T) {
@@ -228,7 +228,7 @@ func TestCallThatReturnsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, hung, next := memory(), newGate(), newGate()
 		b.before = func(_ context.Context, c call) error {
-			switch c.digests[0] {
+			switch c.claims[0] {
 			case params("hung").Digest:
 				<-hung.open
 			case params("next").Digest:

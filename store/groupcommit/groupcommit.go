@@ -26,8 +26,8 @@ const sharedOutcome = 64 << 10
 type Options struct {
 	// MaxBatch is the most steps that travel together. Default DefaultMaxBatch.
 	MaxBatch int
-	// InFlight limits the calls of each verb that run at a time, batches
-	// and single ones together; next to a batch only one that is as large.
+	// InFlight limits the calls that run at a time, batches and single ones
+	// together; next to a batch only one that is as large.
 	// Default DefaultInFlight.
 	InFlight int
 	// MaxDelay lets a step wait for company, at most so long, although it could
@@ -66,8 +66,7 @@ func positive[T int | time.Duration](v, def T) T {
 type Store struct {
 	inner   semel.Store
 	timeout time.Duration
-	claims  *lane[semel.ClaimParams, semel.ClaimAnswer]
-	settles *lane[semel.SettleParams, error]
+	stream  *stream
 	end     context.CancelFunc
 	closing sync.Once
 }
@@ -89,8 +88,7 @@ func New(store semel.Store, o *Options) (*Store, error) {
 	return &Store{
 		inner:   store,
 		timeout: opts.Timeout,
-		claims:  newLane(life, opts, batcher.ClaimBatch),
-		settles: newLane(life, opts, batcher.SettleBatch),
+		stream:  newStream(life, opts, batcher),
 		end:     end,
 	}, nil
 }
@@ -103,18 +101,18 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, b
 	if err := p.Validate(); err != nil {
 		return semel.Record{}, false, err
 	}
-	st := s.claims.step(p.Digest)
-	st.params = p
-	alone, err := s.claims.enter(ctx, st)
+	st := s.stream.step(p.Digest, claims)
+	st.claim = p
+	alone, err := s.stream.enter(ctx, st)
 	switch {
 	case err != nil:
 		return semel.Record{}, false, fmt.Errorf("groupcommit: claim: %w", err)
 	case !alone:
 		a := st.answer
-		s.claims.recycle(st)
+		s.stream.recycle(st)
 		return a.Record, a.Won, a.Err
 	}
-	defer s.claims.leave(st)
+	defer s.stream.leave(st) //nolint:contextcheck // a batch has a context of its own.
 	rec, won, err := s.inner.Claim(ctx, p)
 	return rec, won, st.undecided(err)
 }
@@ -124,26 +122,26 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to se
 	if err := to.Validate(); err != nil {
 		return err
 	}
-	st := s.settles.step(d)
-	st.params = semel.SettleParams{Digest: d, Fence: f, Settlement: to}
+	st := s.stream.step(d, settles)
+	st.settle = semel.SettleParams{Digest: d, Fence: f, Settlement: to}
 	st.alone = len(to.Outcome) > sharedOutcome
 	// The caller may use its memory again as soon as Settle has returned, and
 	// it may return before the batch has left.
-	st.params.Settlement.Outcome = nil
+	st.settle.Settlement.Outcome = nil
 	if !st.alone {
 		st.outcome = append(st.outcome[:0], to.Outcome...)
-		st.params.Settlement.Outcome = st.outcome
+		st.settle.Settlement.Outcome = st.outcome
 	}
-	alone, err := s.settles.enter(ctx, st)
+	alone, err := s.stream.enter(ctx, st)
 	switch {
 	case err != nil:
 		return fmt.Errorf("groupcommit: settle: %w", err)
 	case !alone:
-		err := st.answer
-		s.settles.recycle(st)
+		err := st.answer.Err
+		s.stream.recycle(st)
 		return err
 	}
-	defer s.settles.leave(st)
+	defer s.stream.leave(st) //nolint:contextcheck // a batch has a context of its own.
 	return st.undecided(s.inner.Settle(ctx, d, f, to))
 }
 
@@ -162,18 +160,14 @@ func (s *Store) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error
 // and closes the store below. A second Close returns nil.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
-		s.claims.close()
-		s.settles.close()
+		s.stream.close()
 		patience, cancel := context.WithTimeout(context.Background(), s.timeout)
 		defer cancel()
-		s.claims.drain(patience)
-		s.settles.drain(patience)
+		s.stream.drain(patience)
 		s.end()
-		s.claims.giveUpAll()
-		s.settles.giveUpAll()
+		s.stream.giveUpAll()
 		err = s.inner.Close()
-		s.claims.batches.Wait()
-		s.settles.batches.Wait()
+		s.stream.batches.Wait()
 	})
 	return err
 }

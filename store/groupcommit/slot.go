@@ -2,7 +2,7 @@ package groupcommit
 
 import "time"
 
-// slots are the calls that may be under way at a time. The lane's mu guards them.
+// slots are the calls that may be under way at a time. The stream's mu guards them.
 type slots struct {
 	all      []slot
 	patience time.Duration // longer than the time that a batch has

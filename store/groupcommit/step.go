@@ -19,16 +19,33 @@ const (
 	givenUp                     // Close let it wait in vain
 )
 
-// step is one claim or settlement on its way. All but params, answer, outcome
-// and done is guarded by the lane's mu; params and outcome are the caller's
-// until it enters, answer is the batch's until done has spoken.
-type step[P, A any] struct {
-	params  P
-	answer  A
-	outcome []byte        // the memory of params' outcome, to be used again
-	done    chan struct{} // of length 1: granted, answered or given up
+// verb says which of a step's two halves counts.
+type verb uint8
 
-	digest    semel.Digest
+const (
+	claims verb = iota
+	settles
+	verbs
+)
+
+// place orders the steps that take turns: those of one digest and one verb. A claim
+// never waits for a settlement of its digest, nor a settlement for a claim.
+type place struct {
+	digest semel.Digest
+	verb   verb
+}
+
+// step is one claim or settlement on its way. All but the parameters, the answer, outcome
+// and done is guarded by the stream's mu; parameters and outcome are the caller's
+// until it enters, the answer is the batch's until done has spoken.
+type step struct {
+	claim   semel.ClaimParams
+	settle  semel.SettleParams
+	answer  semel.ClaimAnswer // to a settlement its error alone
+	outcome []byte            // the memory of the settlement's outcome, to be used again
+	done    chan struct{}     // of length 1: granted, answered or given up
+
+	place     place
 	state     stepState
 	alone     bool  // it does not travel with others
 	seated    bool  // it takes a place in the queue
@@ -37,26 +54,26 @@ type step[P, A any] struct {
 	turn      turn
 	since     time.Time // when it began to wait
 
-	before, after *step[P, A] // steps on the same digest; before is nil for the one whose turn it is
-	prev, next    *step[P, A] // the queue's
+	before, after *step // steps of the same place; before is nil for the one whose turn it is
+	prev, next    *step // the queue's
 }
 
 // undecided keeps a store that was closed meanwhile from looking as if nothing
 // had happened to a step that a lost batch may have taken.
-func (st *step[P, A]) undecided(err error) error {
+func (st *step) undecided(err error) error {
 	if st.lost != nil && errors.Is(err, semel.ErrClosed) {
 		return fmt.Errorf("groupcommit: the batch was lost: %w; then: %v", st.lost, err) //nolint:errorlint // not the outcome of the step.
 	}
 	return err
 }
 
-// queue is a list of steps of different digests, none of them under way.
-type queue[P, A any] struct {
-	first, last *step[P, A]
+// queue is a list of steps of different places, none of them under way.
+type queue struct {
+	first, last *step
 	n           int
 }
 
-func (q *queue[P, A]) pushBack(st *step[P, A]) {
+func (q *queue) pushBack(st *step) {
 	st.prev, st.next = q.last, nil
 	if q.last == nil {
 		q.first = st
@@ -67,7 +84,7 @@ func (q *queue[P, A]) pushBack(st *step[P, A]) {
 	q.n++
 }
 
-func (q *queue[P, A]) pushFront(st *step[P, A]) {
+func (q *queue) pushFront(st *step) {
 	st.prev, st.next = nil, q.first
 	if q.first == nil {
 		q.last = st
@@ -78,7 +95,7 @@ func (q *queue[P, A]) pushFront(st *step[P, A]) {
 	q.n++
 }
 
-func (q *queue[P, A]) remove(st *step[P, A]) {
+func (q *queue) remove(st *step) {
 	if st.prev == nil {
 		q.first = st.next
 	} else {

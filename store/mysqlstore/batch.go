@@ -13,14 +13,28 @@ import (
 // maxBatchBytes bounds the outcomes in one statement; larger ones travel alone.
 const maxBatchBytes = 1 << 20
 
-// ClaimBatch implements [semel.Batcher]. Up to 64 new intents take one round
+// Batch implements [semel.Batcher]. Up to 64 new intents take one round
 // trip and one commit (two round trips on MySQL), and so do duplicates, which
-// are only read.
-func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
-	if err := s.gate.Enter("claim", verb.Writes); err != nil {
-		return nil, err
+// are only read. Up to 64 settlements that differ in
+// nothing but claim and outcome take one commit, and one round trip, or three
+// for those that release or leave unknown; and one more to read when some of
+// them found something else than an open claim.
+func (s *Store) Batch(
+	ctx context.Context, claims []semel.ClaimParams, settles []semel.SettleParams,
+) ([]semel.ClaimAnswer, []error, error) {
+	if err := s.gate.Enter("batch", verb.Writes); err != nil {
+		return nil, nil, err
 	}
 	defer s.gate.Leave()
+	won, err := s.claimBatch(ctx, claims)
+	if err != nil {
+		return nil, nil, err
+	}
+	settled, err := s.settleBatch(ctx, settles)
+	return won, settled, err
+}
+
+func (s *Store) claimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
 	answers := make([]semel.ClaimAnswer, len(ps))
 	var fresh, known, alone []int
 	for i := range ps {

@@ -16,11 +16,11 @@ import (
 func TestBatchWithTooLargeAnOutcome(t *testing.T) {
 	t.Parallel()
 	s, _, _ := ticking(t, fast, nil)
-	answers, err := s.ClaimBatch(t.Context(), batchOf("k", 3))
+	answers, _, err := s.Batch(t.Context(), batchOf("k", 3), nil)
 	noError(t, err)
 	ss := settlementsOf(answers, retention)
 	ss[1].Settlement.Outcome = make([]byte, 17<<20)
-	if errs, err := s.SettleBatch(t.Context(), ss); err != nil || errs[0] != nil || !errors.Is(errs[1], semel.ErrFull) || errs[2] != nil {
+	if _, errs, err := s.Batch(t.Context(), nil, ss); err != nil || errs[0] != nil || !errors.Is(errs[1], semel.ErrFull) || errs[2] != nil {
 		t.Errorf("got %v, error %v, want only the second to be %v", errs, err, semel.ErrFull)
 	}
 	wantFound(t, s, ss[1].Digest, semel.StateClaimed)
@@ -51,7 +51,7 @@ func TestBatchReleasesBeforeTheNextClaim(t *testing.T) {
 				}
 			})
 		}
-		errs, err := far.SettleBatch(t.Context(), []semel.SettleParams{
+		_, errs, err := far.Batch(t.Context(), nil, []semel.SettleParams{
 			{Digest: params("none").Digest, Fence: 1, Settlement: semel.Settlement{State: semel.StateReleased}},
 			{Digest: held.Digest, Fence: held.Fence, Settlement: semel.Settlement{State: semel.StateReleased}},
 		})

@@ -72,7 +72,7 @@ func ExampleMigrations() {
 }
 
 // Many steps in one commit, each with its own answer.
-func ExampleStore_ClaimBatch() { //nolint:testableexamples // it needs a server.
+func ExampleStore_Batch() { //nolint:testableexamples // it needs a server.
 	ctx := context.Background()
 	store, err := mysqlstore.Open(ctx, "mysql://shop:secret@db.example.com/shop", nil)
 	if err != nil {
@@ -85,6 +85,6 @@ func ExampleStore_ClaimBatch() { //nolint:testableexamples // it needs a server.
 		key := semel.Key{Scope: "user-4711 POST /invoices", Name: name}
 		claims = append(claims, semel.ClaimParams{Digest: key.Digest(), Owner: semel.Owner{1}, Lease: time.Minute, Retention: time.Hour})
 	}
-	answers, err := store.ClaimBatch(ctx, claims)
+	answers, _, err := store.Batch(ctx, claims, nil)
 	fmt.Println(len(answers), err)
 }

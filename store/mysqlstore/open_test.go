@@ -153,7 +153,7 @@ func TestNewLeavesThePoolOpen(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	s := newStore(t, db, nil)
 	wins(t, s, params("k"))
-	if _, err := s.ClaimBatch(t.Context(), batchOf("b", 4)); err != nil {
+	if _, _, err := s.Batch(t.Context(), batchOf("b", 4), nil); err != nil {
 		t.Fatal(err)
 	}
 	const prepared = "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = ?"

@@ -18,15 +18,7 @@ type alike struct {
 	retentionMS int64
 }
 
-// SettleBatch implements [semel.Batcher]. Up to 64 settlements that differ in
-// nothing but claim and outcome take one commit, and one round trip, or three
-// for those that release or leave unknown; and one more to read when some of
-// them found something else than an open claim.
-func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
-	if err := s.gate.Enter("settle", verb.Writes); err != nil {
-		return nil, err
-	}
-	defer s.gate.Leave()
+func (s *Store) settleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
 	answers := make([]error, len(ss))
 	ss = slices.Clone(ss) // their settlements are brought into another form
 	groups := map[alike][]int{}

@@ -15,7 +15,7 @@ import (
 // claimAll claims n intents in batches.
 func claimAll(t *testing.T, s *mysqlstore.Store, prefix string, n int) []semel.Record {
 	t.Helper()
-	answers, err := s.ClaimBatch(t.Context(), batchOf(prefix, n))
+	answers, _, err := s.Batch(t.Context(), batchOf(prefix, n), nil)
 	noError(t, err)
 	recs := make([]semel.Record, n)
 	for i, a := range answers {

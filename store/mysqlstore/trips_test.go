@@ -113,13 +113,13 @@ func costs(t *testing.T, s *mysqlstore.Store, round int, cost func(act string, w
 	ps := batchOf(fmt.Sprint("batch", round, "-"), 64)
 	var answers []semel.ClaimAnswer
 	claims := func() (err error) {
-		answers, err = s.ClaimBatch(t.Context(), ps)
+		answers, _, err = s.Batch(t.Context(), ps, nil)
 		return err
 	}
 	cost("64 claims of new intents", batch, claims)
 	ss := settlementsOf(answers, retention)
 	settlements := func() (err error) {
-		_, err = s.SettleBatch(t.Context(), ss)
+		_, _, err = s.Batch(t.Context(), nil, ss)
 		return err
 	}
 	cost("64 settlements", 1, settlements)

@@ -18,7 +18,7 @@ func TestClaimMeetsAnUncommittedOne(t *testing.T) {
 			return s.Claim(ctx, p)
 		},
 		"in a batch": func(ctx context.Context, s *pgstore.Store, p semel.ClaimParams) (semel.Record, bool, error) {
-			answers, err := s.ClaimBatch(ctx, []semel.ClaimParams{params("other"), p})
+			answers, _, err := s.Batch(ctx, []semel.ClaimParams{params("other"), p}, nil)
 			if err != nil {
 				return semel.Record{}, false, err
 			}

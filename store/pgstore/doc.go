@@ -43,7 +43,8 @@
 //	Await, the first for a claim            1           180   0 for others
 //
 // The log does not count the first change of a page after a checkpoint.
-// ClaimBatch and SettleBatch do many of these in one statement.
+// Batch takes many claims in one statement, many settlements in another, and both in
+// one round trip and one commit.
 //
 // # Transactions
 //

@@ -45,7 +45,7 @@ CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXEC
 		if test.code == "22012" { // it has been tried for seconds
 			continue
 		}
-		errs, err := s.SettleBatch(t.Context(), []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
+		_, errs, err := s.Batch(t.Context(), nil, []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
 		if err == nil {
 			t.Errorf("%s: a batch that was refused returned %v", test.code, errs)
 		}

@@ -60,7 +60,7 @@ func ExampleMigrations() {
 
 // Several claims in one commit; package groupcommit gathers them from many
 // callers.
-func ExampleStore_ClaimBatch() { //nolint:testableexamples // it needs a server.
+func ExampleStore_Batch() { //nolint:testableexamples // it needs a server.
 	ctx := context.Background()
 	store, err := pgstore.Open(ctx, "postgres://app@db.example/shop", nil)
 	if err != nil {
@@ -75,7 +75,7 @@ func ExampleStore_ClaimBatch() { //nolint:testableexamples // it needs a server.
 			Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Lease: time.Minute, Retention: time.Hour,
 		})
 	}
-	answers, err := store.ClaimBatch(ctx, claims)
+	answers, _, err := store.Batch(ctx, claims, nil)
 	for i, answer := range answers {
 		fmt.Println(claims[i].Name, answer.Won, answer.Err)
 	}

@@ -35,7 +35,7 @@ func TestTextThatIsNone(t *testing.T) {
 				t.Errorf("%q: got won %v, error %v, want %v", bad, won, err, semel.ErrKeyInvalid)
 			}
 		}
-		answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, params(fmt.Sprintf("beside %q", bad))})
+		answers, _, err := s.Batch(t.Context(), []semel.ClaimParams{p, params(fmt.Sprintf("beside %q", bad))}, nil)
 		if err != nil || !errors.Is(answers[0].Err, semel.ErrKeyInvalid) || !answers[1].Won {
 			t.Errorf("%q in a batch: got %+v, error %v, want it refused alone", bad, answers, err)
 		}
@@ -55,7 +55,7 @@ func TestOutcomeTooLarge(t *testing.T) {
 	large := completed("")
 	large.Outcome = make([]byte, pgstore.MaxOutcomeBytes+1)
 	wantErr(t, "", s.Settle(t.Context(), rec.Digest, rec.Fence, large), semel.ErrFull)
-	errs, err := s.SettleBatch(t.Context(), []semel.SettleParams{
+	_, errs, err := s.Batch(t.Context(), nil, []semel.SettleParams{
 		{Digest: rec.Digest, Fence: rec.Fence, Settlement: large},
 		{Digest: other.Digest, Fence: other.Fence, Settlement: completed("beside it")},
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/redis/rueidis"
@@ -14,116 +15,102 @@ import (
 
 var _ semel.Batcher = (*Store)(nil)
 
-// ClaimBatch implements [semel.Batcher]: one script takes all the steps, one
+// Batch implements [semel.Batcher]: one script takes all the steps, one
 // after the other. The nodes of a cluster take one each: there it saves nothing.
-func (s *Store) ClaimBatch(ctx context.Context, ps []semel.ClaimParams) ([]semel.ClaimAnswer, error) {
-	if err := s.enter(ctx, "claim", verb.Writes); err != nil {
-		return nil, err
+func (s *Store) Batch(
+	ctx context.Context, claims []semel.ClaimParams, settles []semel.SettleParams,
+) ([]semel.ClaimAnswer, []error, error) {
+	if err := s.enter(ctx, "batch", verb.Writes); err != nil {
+		return nil, nil, err
 	}
-	answers := make([]semel.ClaimAnswer, len(ps))
-	if s.draws != nil || len(ps) == 1 {
-		each(len(ps), func(i int) {
-			a := &answers[i]
-			a.Record, a.Won, a.Err = s.Claim(ctx, ps[i])
-		})
-		return answers, nil
+	won, settled := make([]semel.ClaimAnswer, len(claims)), make([]error, len(settles))
+	if s.draws != nil || len(claims)+len(settles) == 1 {
+		s.oneByOne(ctx, claims, settles, won, settled)
+		return won, settled, nil
 	}
-	steps := newSteps(len(ps), 3)
-	for i := range ps {
-		if answers[i].Err = ps[i].Validate(); answers[i].Err == nil {
-			key, args := s.claimArgs(&ps[i])
-			steps.add(i, key, args[:3])
+	b := newBatch(len(claims), len(settles))
+	for i := range claims {
+		if won[i].Err = claims[i].Validate(); won[i].Err == nil {
+			key, args := s.claimArgs(&claims[i])
+			b.add(key, args[:3], func(answer *rueidis.RedisMessage) { won[i] = s.claimed(&claims[i], answer) })
 		}
 	}
-	err := s.runSteps(ctx, s.scripts.claimBatch, steps, s.fenceKey, func(i int, answer rueidis.RedisMessage) {
-		a := &answers[i]
-		var err error
-		if a.Record, a.Won, err = claimAnswer(&ps[i], &answer); err != nil {
-			a.Err = s.translate("claim", err)
+	b.args[0] = strconv.Itoa(len(b.keys))
+	for i := range settles {
+		v := settles[i].Settlement
+		if settled[i] = verb.Settlement("redisstore", &v, maxOutcomeBytes, ""); settled[i] == nil {
+			key, args := s.settleArgs(&settles[i].Digest, settles[i].Fence, &v)
+			b.add(key, args[:], func(answer *rueidis.RedisMessage) {
+				n, err := answer.AsInt64()
+				settled[i] = s.verdict("settle", n, err)
+			})
 		}
-	})
-	if err != nil {
-		return nil, s.translate("claim together", err)
 	}
-	return answers, nil
+	if err := s.runBatch(ctx, b); err != nil {
+		return nil, nil, s.translate("batch", err)
+	}
+	for i := range settles {
+		if errors.Is(settled[i], semel.ErrFull) && len(settles[i].Settlement.Outcome) == 0 {
+			settled[i] = s.Settle(ctx, settles[i].Digest, settles[i].Fence, settles[i].Settlement) // it needs no room
+		}
+	}
+	return won, settled, nil
 }
 
-// SettleBatch implements [semel.Batcher], as ClaimBatch does.
-func (s *Store) SettleBatch(ctx context.Context, ss []semel.SettleParams) ([]error, error) {
-	if err := s.enter(ctx, "settle", verb.Writes); err != nil {
-		return nil, err
+// oneByOne takes each step by its own verb, side by side.
+func (s *Store) oneByOne(ctx context.Context, claims []semel.ClaimParams, settles []semel.SettleParams, won []semel.ClaimAnswer, settled []error) {
+	var all sync.WaitGroup
+	for i := range claims {
+		all.Go(func() { won[i].Record, won[i].Won, won[i].Err = s.Claim(ctx, claims[i]) })
 	}
-	answers := make([]error, len(ss))
-	if s.draws != nil || len(ss) == 1 {
-		each(len(ss), func(i int) { answers[i] = s.Settle(ctx, ss[i].Digest, ss[i].Fence, ss[i].Settlement) })
-		return answers, nil
+	for i, p := range settles {
+		all.Go(func() { settled[i] = s.Settle(ctx, p.Digest, p.Fence, p.Settlement) })
 	}
-	steps := newSteps(len(ss), 5)
-	for i := range ss {
-		v := ss[i].Settlement
-		if answers[i] = verb.Settlement("redisstore", &v, maxOutcomeBytes, ""); answers[i] == nil {
-			key, args := s.settleArgs(&ss[i].Digest, ss[i].Fence, &v)
-			steps.add(i, key, args[:])
-		}
-	}
-	err := s.runSteps(ctx, s.scripts.settleBatch, steps, "", func(i int, answer rueidis.RedisMessage) {
-		n, err := answer.AsInt64()
-		answers[i] = s.verdict("settle", n, err)
-	})
-	if err != nil {
-		return nil, s.translate("settle together", err)
-	}
-	for i := range ss {
-		if errors.Is(answers[i], semel.ErrFull) && len(ss[i].Settlement.Outcome) == 0 {
-			answers[i] = s.Settle(ctx, ss[i].Digest, ss[i].Fence, ss[i].Settlement) // it needs no room
-		}
-	}
-	return answers, nil
+	all.Wait()
 }
 
-// steps are the arguments of one script for many.
-type steps struct {
-	of         []int // the place in the batch of each step
+// claimed is the answer to one claim of a batch.
+func (s *Store) claimed(p *semel.ClaimParams, answer *rueidis.RedisMessage) (a semel.ClaimAnswer) {
+	var err error
+	if a.Record, a.Won, err = claimAnswer(p, answer); err != nil {
+		return semel.ClaimAnswer{Err: s.translate("claim", err)}
+	}
+	return a
+}
+
+// batch holds the arguments of the script, and where its answers go.
+type batch struct {
 	keys, args []string
+	give       []func(*rueidis.RedisMessage)
 }
 
-func newSteps(n, args int) *steps {
-	return &steps{of: make([]int, 0, n), keys: make([]string, 0, n+1), args: make([]string, 0, n*args+1)}
+func newBatch(claims, settles int) *batch {
+	n := claims + settles
+	return &batch{
+		keys: make([]string, 0, n+1), args: make([]string, 1, 3*claims+5*settles+2), give: make([]func(*rueidis.RedisMessage), 0, n),
+	}
 }
 
-func (st *steps) add(i int, key string, args []string) {
-	st.of = append(st.of, i)
-	st.keys = append(st.keys, key)
-	st.args = append(st.args, args...)
+func (b *batch) add(key string, args []string, give func(*rueidis.RedisMessage)) {
+	b.keys = append(b.keys, key)
+	b.args = append(b.args, args...)
+	b.give = append(b.give, give)
 }
 
-// runSteps runs the script for all steps, with one more key where the script
-// wants it, and hands out the answers.
-func (s *Store) runSteps(ctx context.Context, sc *script, st *steps, last string, give func(i int, answer rueidis.RedisMessage)) error {
-	if len(st.of) == 0 {
+// runBatch runs the script, and hands out the answers.
+func (s *Store) runBatch(ctx context.Context, b *batch) error {
+	if len(b.keys) == 0 {
 		return nil
 	}
-	if last != "" {
-		st.keys = append(st.keys, last)
-	}
-	all, err := s.run(ctx, sc, st.keys, st.args).ToArray()
+	all, err := s.run(ctx, s.scripts.batch, append(b.keys, s.fenceKey), b.args).ToArray()
 	if err != nil {
 		return err
 	}
-	if len(all) != len(st.of) {
-		return fmt.Errorf("the server gave %d answers to %d steps", len(all), len(st.of))
+	if len(all) != len(b.give) {
+		return fmt.Errorf("the server gave %d answers to %d steps", len(all), len(b.give))
 	}
-	for i, step := range st.of {
-		give(step, all[i])
+	for i, give := range b.give {
+		give(&all[i])
 	}
 	return nil
-}
-
-// each runs f for 0 to n-1 side by side, and waits.
-func each(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { f(i) })
-	}
-	wg.Wait()
 }

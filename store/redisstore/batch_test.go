@@ -18,12 +18,12 @@ func TestBatchWithAForeignKey(t *testing.T) {
 			s := open(t, p.dsn(t), nil)
 			spoilt := params("spoilt")
 			noError(t, p.raw(t).do("RPUSH", redisstore.Key(s, spoilt.Digest), "x").Error())
-			answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{params("a"), spoilt, params("b")})
+			answers, _, err := s.Batch(t.Context(), []semel.ClaimParams{params("a"), spoilt, params("b")}, nil)
 			if err != nil || !answers[0].Won || answers[1].Err == nil || !strings.Contains(answers[1].Err.Error(), "choose another") || !answers[2].Won {
 				t.Fatalf("got %+v, error %v, want only the second to fail", answers, err)
 			}
 			rec := answers[0].Record
-			errs, err := s.SettleBatch(t.Context(), []semel.SettleParams{
+			_, errs, err := s.Batch(t.Context(), nil, []semel.SettleParams{
 				{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")},
 				{Digest: spoilt.Digest, Fence: 1, Settlement: completed("y")},
 			})

@@ -92,7 +92,7 @@ func TestReplicas(t *testing.T) {
 		settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
 	}
 	half := wins(t, s, params("half"))
-	answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{params("a"), params("b")})
+	answers, _, err := s.Batch(t.Context(), []semel.ClaimParams{params("a"), params("b")}, nil)
 	if err != nil || !answers[0].Won || !answers[1].Won {
 		t.Errorf("together: got %+v, error %v", answers, err)
 	}

@@ -25,7 +25,7 @@ func TestListOfManyRecords(t *testing.T) {
 			for i := range all {
 				all[i] = params(fmt.Sprint(i))
 			}
-			if _, err := s.ClaimBatch(t.Context(), all); err != nil {
+			if _, _, err := s.Batch(t.Context(), all, nil); err != nil {
 				t.Fatal(err)
 			}
 			seen := map[string]bool{}

@@ -265,8 +265,8 @@ func TestReadOnly(t *testing.T) {
 	}
 	lists(t, r, 1)
 	_, _, claimErr := r.Claim(t.Context(), params("l"))
-	_, claimsErr := r.ClaimBatch(t.Context(), []semel.ClaimParams{params("l")})
-	_, settlesErr := r.SettleBatch(t.Context(), []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
+	_, _, claimsErr := r.Batch(t.Context(), []semel.ClaimParams{params("l")}, nil)
+	_, _, settlesErr := r.Batch(t.Context(), nil, []semel.SettleParams{{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed("x")}})
 	for verb, err := range map[string]error{
 		"claim": claimErr, "claims": claimsErr, "settles": settlesErr,
 		"renew":  r.Renew(t.Context(), rec.Digest, rec.Fence, lease),

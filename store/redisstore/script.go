@@ -25,9 +25,8 @@ type script struct {
 
 // scripts are the verbs.
 type scripts struct {
-	claim, settle, settleBare  *script
-	claimBatch, settleBatch    *script
-	renew, lookup, await, draw *script
+	claim, settle, settleBare, batch *script
+	renew, lookup, await, draw       *script
 }
 
 // parts differ between stores in the same scripts.
@@ -58,8 +57,7 @@ func newScripts(s *Store) (scripts, error) {
 	var all scripts
 	for name, to := range map[string]**script{
 		"claim": &all.claim, "settle": &all.settle, "renew": &all.renew,
-		"claim_batch": &all.claimBatch, "settle_batch": &all.settleBatch,
-		"lookup": &all.lookup, "await": &all.await, "draw": &all.draw,
+		"batch": &all.batch, "lookup": &all.lookup, "await": &all.await, "draw": &all.draw,
 	} {
 		text, err := p.text(name)
 		if err != nil {
@@ -69,7 +67,7 @@ func newScripts(s *Store) (scripts, error) {
 	}
 	// Without an outcome it needs no room to speak of, and must not fail for want of it.
 	all.settleBare = newScript("#!lua flags=allow-oom\n" + all.settle.text)
-	for _, write := range []*script{all.claim, all.settle, all.settleBare, all.claimBatch, all.settleBatch} {
+	for _, write := range []*script{all.claim, all.settle, all.settleBare, all.batch} {
 		write.confirmed = s.opts.Replicas > 0
 	}
 	return all, nil

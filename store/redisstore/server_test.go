@@ -46,7 +46,7 @@ func TestFullServer(t *testing.T) {
 	waiting := await(t, s, open[4].Digest, rawClient(t, server.Addr()).marked(s, open[4].Digest))
 
 	// Together it is the same, for each step.
-	claims, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{params("new"), by(2, params("done"))})
+	claims, _, err := s.Batch(t.Context(), []semel.ClaimParams{params("new"), by(2, params("done"))}, nil)
 	if err != nil || len(claims) != 2 {
 		t.Fatalf("got %d answers, error %v", len(claims), err)
 	}
@@ -54,7 +54,7 @@ func TestFullServer(t *testing.T) {
 	if claims[1].Err != nil || string(claims[1].Record.Outcome) != "answer" {
 		t.Errorf("replay: got %q, error %v", claims[1].Record.Outcome, claims[1].Err)
 	}
-	settled, err := s.SettleBatch(t.Context(), []semel.SettleParams{
+	_, settled, err := s.Batch(t.Context(), nil, []semel.SettleParams{
 		{Digest: open[0].Digest, Fence: open[0].Fence, Settlement: completed("answer")},
 		{Digest: open[4].Digest, Fence: open[4].Fence, Settlement: semel.Settlement{State: semel.StateCompleted, Retention: retention}},
 	})
@@ -117,7 +117,7 @@ func TestServerThatCannotServe(t *testing.T) {
 					t.Errorf("%v is %v, but the outcome is unknown", err, sentinel)
 				}
 			}
-			claims, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, by(2, params("l"))})
+			claims, _, err := s.Batch(t.Context(), []semel.ClaimParams{p, by(2, params("l"))}, nil)
 			if err == nil && (claims[0].Err == nil || !strings.Contains(claims[0].Err.Error(), test.want)) {
 				t.Errorf("together: got %v, want it to say %q", claims[0].Err, test.want)
 			}
@@ -268,7 +268,7 @@ func TestScriptFlush(t *testing.T) {
 	}
 	for i := range 50 {
 		p := params(strings.Repeat("x", i))
-		answers, err := s.ClaimBatch(t.Context(), []semel.ClaimParams{p, by(2, params("twin"+p.Name))})
+		answers, _, err := s.Batch(t.Context(), []semel.ClaimParams{p, by(2, params("twin"+p.Name))}, nil)
 		if err != nil || !answers[0].Won || !answers[1].Won {
 			t.Fatalf("got %+v, error %v", answers, err)
 		}

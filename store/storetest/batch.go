@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,32 +15,23 @@ func batchRules() []Rule {
 	return []Rule{
 		{Name: "batch/claims", Promise: 1, Says: "each claim of a batch is answered as if it were alone, and a bad one touches no other", check: batchClaims, needs: needBatcher},
 		{Name: "batch/settlements", Promise: 2, Says: "each settlement of a batch is answered as if it were alone, and a bad one touches no other", check: batchSettlements, needs: needBatcher},
+		{Name: "batch/both", Promise: 1, Says: "claims and settlements of one batch are answered as if each were alone, and bad ones touch no others", check: batchBoth, needs: needBatcher},
+		{Name: "batch/twin", Promise: 1, Says: "a duplicate in the batch of its holder's settlement comes before or after it, as with single verbs", check: batchTwin, needs: needBatcher},
 		{Name: "batch/sizes", Says: "a batch of any size is answered in the order asked", check: batchSizes, needs: needBatcher},
 		{Name: "batch/race", Promise: 1, Says: "batches and single verbs on the same keys at once, in any order, give each key to one", check: batchRace, needs: needBatcher},
 	}
 }
 
-// claimBatch claims all, and the batch must be answered.
-func (c *check) claimBatch(ps []semel.ClaimParams) []semel.ClaimAnswer {
+// batch claims and settles all, and the batch must be answered.
+func (c *check) batch(ps []semel.ClaimParams, ss []semel.SettleParams) ([]semel.ClaimAnswer, []error) {
 	c.Helper()
 	batcher, _ := c.Store.(semel.Batcher)
-	answers, err := batcher.ClaimBatch(c.ctx, ps)
-	c.wantErr("ClaimBatch must not fail", err, nil)
-	if len(answers) != len(ps) {
-		c.fail("every step must be answered", len(answers), len(ps))
+	answers, errs, err := batcher.Batch(c.ctx, ps, ss)
+	c.wantErr("Batch must not fail", err, nil)
+	if len(answers) != len(ps) || len(errs) != len(ss) {
+		c.fail("every step must be answered", []int{len(answers), len(errs)}, []int{len(ps), len(ss)})
 	}
-	return answers
-}
-
-func (c *check) settleBatch(ss []semel.SettleParams) []error {
-	c.Helper()
-	batcher, _ := c.Store.(semel.Batcher)
-	errs, err := batcher.SettleBatch(c.ctx, ss)
-	c.wantErr("SettleBatch must not fail", err, nil)
-	if len(errs) != len(ss) {
-		c.fail("every step must be answered", len(errs), len(ss))
-	}
-	return errs
+	return answers, errs
 }
 
 // claimWish is one claim of a batch, and what must come of it. Attempt 0 is a
@@ -74,7 +64,7 @@ func (c *check) claimWishes() []claimWish {
 	}
 	bad := c.params("no lease")
 	bad.Lease = 0
-	return []claimWish{
+	wishes := []claimWish{
 		{p: bad},
 		{c.params("mine"), true, semel.StateClaimed, 1},
 		{by("second", c.params("theirs")), false, semel.StateClaimed, 1},
@@ -87,20 +77,39 @@ func (c *check) claimWishes() []claimWish {
 		{takingOver(former.Fence, by("second", stale)), false, semel.StateClaimed, 1},
 		{takingOver(c.lookup(c.params("taken").Digest).Fence, by("second", c.params("taken"))), true, semel.StateClaimed, 2},
 	}
-}
-
-func batchClaims(c *check) {
-	wishes := c.claimWishes()
 	for i := range 40 {
 		wishes = append(wishes, claimWish{c.params(fmt.Sprint("fresh ", i)), true, semel.StateClaimed, 1})
 	}
-	rand.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] }) //nolint:gosec // an order that no test depends on
-	ps := make([]semel.ClaimParams, len(wishes))
-	for i := range wishes {
-		ps[i] = wishes[i].p
+	return wishes
+}
+
+func batchClaims(c *check) { c.batchOf(c.claimWishes(), nil) }
+
+func batchSettlements(c *check) { c.batchOf(nil, c.settleWishes()) }
+
+func batchBoth(c *check) { c.batchOf(c.claimWishes(), c.settleWishes()) }
+
+// batchOf makes one batch, in any order, and checks all answers.
+func (c *check) batchOf(claims []claimWish, settles []settleWish) {
+	c.Helper()
+	rand.Shuffle(len(claims), func(i, j int) { claims[i], claims[j] = claims[j], claims[i] })      //nolint:gosec // an order that no test depends on
+	rand.Shuffle(len(settles), func(i, j int) { settles[i], settles[j] = settles[j], settles[i] }) //nolint:gosec // see above
+	ps, ss := make([]semel.ClaimParams, len(claims)), make([]semel.SettleParams, len(settles))
+	for i := range claims {
+		ps[i] = claims[i].p
 	}
+	for i, w := range settles {
+		ss[i] = semel.SettleParams{Digest: w.rec.Digest, Fence: w.rec.Fence, Settlement: w.to}
+	}
+	answers, errs := c.batch(ps, ss)
+	c.claimedAsWished(claims, answers)
+	c.settledAsWished(settles, errs)
+}
+
+func (c *check) claimedAsWished(wishes []claimWish, answers []semel.ClaimAnswer) {
+	c.Helper()
 	seen := map[semel.Fence]bool{}
-	for i, got := range c.claimBatch(ps) {
+	for i, got := range answers {
 		want := wishes[i]
 		if want.attempt == 0 {
 			if got.Err == nil || got.Won {
@@ -152,8 +161,8 @@ func (c *check) settleWishes() []settleWish {
 		{held("empty"), completed(""), nil, semel.StateCompleted, ""},
 		{held("binary"), completed(binary), nil, semel.StateCompleted, binary},
 		{held("large"), completed(large), nil, semel.StateCompleted, large},
-		{held("unknown"), unknown("why “not”"), nil, semel.StateUnknown, ""},
-		{held("cancelled"), cancelled("void"), nil, semel.StateCancelled, ""},
+		{held("left unknown"), unknown("why “not”"), nil, semel.StateUnknown, ""},
+		{held("made void"), cancelled("void"), nil, semel.StateCancelled, ""},
 		{held("resolved", unknown("note")), completed("b"), nil, semel.StateCompleted, "b"},
 		{held("repeated", completed("c")), completed("c"), nil, semel.StateCompleted, "c"},
 		{held("otherwise", completed("d")), completed("e"), semel.ErrSettled, semel.StateCompleted, "d"},
@@ -162,20 +171,15 @@ func (c *check) settleWishes() []settleWish {
 		{absent, completed("g"), semel.ErrLost, semel.StateAbsent, ""},
 		{other(one, two.Fence), completed("h"), semel.ErrLost, semel.StateClaimed, ""},
 		{other(two, one.Fence), completed("i"), semel.ErrLost, semel.StateClaimed, ""},
-		{held("released"), released(), nil, semel.StateAbsent, ""},
+		{held("let go"), released(), nil, semel.StateAbsent, ""},
 		{held("released before", released()), released(), nil, semel.StateAbsent, ""},
 		{held("released unknown", unknown("note")), released(), nil, semel.StateAbsent, ""},
 	}
 }
 
-func batchSettlements(c *check) {
-	wishes := c.settleWishes()
-	rand.Shuffle(len(wishes), func(i, j int) { wishes[i], wishes[j] = wishes[j], wishes[i] }) //nolint:gosec // an order that no test depends on
-	ss := make([]semel.SettleParams, len(wishes))
-	for i, w := range wishes {
-		ss[i] = semel.SettleParams{Digest: w.rec.Digest, Fence: w.rec.Fence, Settlement: w.to}
-	}
-	for i, err := range c.settleBatch(ss) {
+func (c *check) settledAsWished(wishes []settleWish, errs []error) {
+	c.Helper()
+	for i, err := range errs {
 		w := wishes[i]
 		if !errors.Is(err, w.want) && (err == nil || !errors.Is(w.want, errRefused)) {
 			c.fail("a settlement must be answered as if it were alone: "+w.rec.Name, err, w.want)
@@ -192,27 +196,88 @@ func batchSettlements(c *check) {
 	}
 }
 
-func batchSizes(c *check) {
-	for _, n := range []int{0, 1, 2, 17, 64, 65, 200} {
-		ps := make([]semel.ClaimParams, n)
-		for i := range ps {
-			ps[i] = c.params(fmt.Sprint(i, " of ", n))
-		}
-		ss := make([]semel.SettleParams, n)
-		for i, got := range c.claimBatch(ps) {
-			c.wantErr("a good claim must not fail", got.Err, nil)
-			if !got.Won || got.Record.Digest != ps[i].Digest {
-				c.fail("an absent intent must be won, in the order asked", describe(got.Record), ps[i].Name)
+// batchTwin lets a duplicate claim each of many intents in the batch in which the
+// holder settles it: one that comes too soon, and one that takes over.
+func batchTwin(c *check) {
+	var twins []semel.ClaimParams
+	var ss []semel.SettleParams
+	add := func(rec semel.Record, to semel.Settlement, takeOver semel.Fence) {
+		twins = append(twins, takingOver(takeOver, by("twin", c.params(rec.Name))))
+		ss = append(ss, semel.SettleParams{Digest: rec.Digest, Fence: rec.Fence, Settlement: to})
+	}
+	for name, to := range settlements() {
+		rec := c.wins("an absent intent must be won", c.params("lapsed "+name))
+		c.lapse(rec.Digest)
+		add(rec, to, rec.Fence)
+	}
+	for name, to := range settlements() {
+		add(c.wins("an absent intent must be won", c.params("held "+name)), to, 0)
+	}
+	answers, errs := c.batch(twins, ss)
+	for i, got := range answers {
+		name, to, rec := twins[i].Name, ss[i].Settlement, c.lookupIfAny(twins[i].Digest)
+		c.wantErr("a claim must not fail: "+name, got.Err, nil)
+		switch {
+		case got.Won && got.Record.Attempt == 2: // it came first
+			want := semel.ErrLost
+			if to.State == semel.StateUnknown && errs[i] == nil {
+				want = nil // or second, and took over what was left
 			}
-			ss[i] = semel.SettleParams{Digest: got.Record.Digest, Fence: got.Record.Fence, Settlement: completed("answer " + ps[i].Name)}
-		}
-		c.wantErr("held claims must be settled", errors.Join(c.settleBatch(ss)...), nil)
-		for i := range ps {
-			c.equal("every outcome must be its own", string(c.lookup(ps[i].Digest).Outcome), "answer "+ps[i].Name)
+			c.wantErr("a former holder must not settle: "+name, errs[i], want)
+			c.equal("the claim that was won must stay: "+name, rec, got.Record)
+		case got.Won:
+			c.equal("only what was released may be won as if it were new: "+name, to.State, semel.StateReleased)
+			c.wantErr("a held claim must be settled: "+name, errs[i], nil)
+			c.equal("the claim that was won must stay: "+name, rec, got.Record)
+		default:
+			c.wantErr("a held claim must be settled: "+name, errs[i], nil)
+			c.equal("the settlement must stay: "+name, rec.State, map[bool]semel.State{false: to.State, true: semel.StateAbsent}[to.State == semel.StateReleased])
+			if got.Record.State != semel.StateClaimed && got.Record.State != to.State {
+				c.fail("a duplicate must see the claim or how it ended: "+name, got.Record.State, to.State)
+			}
 		}
 	}
 }
 
+// lookupIfAny returns the record, or the zero one, which is absent.
+func (c *check) lookupIfAny(d semel.Digest) semel.Record {
+	c.Helper()
+	rec, err := c.Store.Lookup(c.ctx, d)
+	if !errors.Is(err, semel.ErrNotFound) {
+		c.wantErr("Lookup must not fail", err, nil)
+	}
+	return rec
+}
+
+// batchSizes settles the claims of each batch in the next one.
+func batchSizes(c *check) {
+	var held []semel.SettleParams
+	var answers []semel.ClaimAnswer
+	for _, n := range []int{0, 1, 2, 17, 64, 65, 200, 1, 0} {
+		ps := make([]semel.ClaimParams, n)
+		for i := range ps {
+			ps[i] = c.params(fmt.Sprint(i, " of ", n, " after ", len(held)))
+		}
+		former := held
+		var errs []error
+		answers, errs = c.batch(ps, former)
+		c.wantErr("held claims must be settled", errors.Join(errs...), nil)
+		for _, p := range former {
+			c.equal("every outcome must be its own", string(c.lookup(p.Digest).Outcome), string(p.Settlement.Outcome))
+		}
+		held = make([]semel.SettleParams, n)
+		for i, got := range answers {
+			c.wantErr("a good claim must not fail", got.Err, nil)
+			if !got.Won || got.Record.Digest != ps[i].Digest {
+				c.fail("an absent intent must be won, in the order asked", describe(got.Record), ps[i].Name)
+			}
+			held[i] = semel.SettleParams{Digest: got.Record.Digest, Fence: got.Record.Fence, Settlement: completed("answer " + ps[i].Name)}
+		}
+	}
+}
+
+// batchRace claims half of the keys, and the other half in the batch that settles
+// what was won of the first.
 func batchRace(c *check) {
 	const claimers, keys = 8, 40
 	var mu sync.Mutex // guards winners
@@ -223,20 +288,19 @@ func batchRace(c *check) {
 		for at, k := range rand.Perm(keys) { //nolint:gosec // an order that no test depends on
 			ps[at] = by(fmt.Sprint("claimer ", i), c.params(fmt.Sprint(k)))
 		}
-		for part := range slices.Chunk(ps, keys/2) {
-			won, err := c.claimSome(part, i%4 == 3)
-			mu.Lock()
-			for n := range won {
-				winners[part[n].Name] = append(winners[part[n].Name], fmt.Sprint(i))
+		var held []semel.SettleParams
+		for _, part := range [][]semel.ClaimParams{ps[:keys/2], ps[keys/2:], nil} {
+			answers, settled := c.together(part, held, i%4 == 3)
+			errs[i] = errors.Join(append(settled, errs[i])...)
+			held = nil
+			for _, got := range answers {
+				if errs[i] = errors.Join(errs[i], got.Err); got.Won {
+					held = append(held, semel.SettleParams{Digest: got.Record.Digest, Fence: got.Record.Fence, Settlement: completed(fmt.Sprint(i))})
+					mu.Lock()
+					winners[got.Record.Name] = append(winners[got.Record.Name], fmt.Sprint(i))
+					mu.Unlock()
+				}
 			}
-			mu.Unlock()
-			ss := make([]semel.SettleParams, 0, len(won))
-			for _, rec := range won {
-				ss = append(ss, semel.SettleParams{Digest: rec.Digest, Fence: rec.Fence, Settlement: completed(fmt.Sprint(i))})
-			}
-			batcher, _ := c.Store.(semel.Batcher)
-			settled, settleErr := batcher.SettleBatch(c.ctx, ss)
-			errs[i] = errors.Join(errs[i], err, settleErr, errors.Join(settled...))
 		}
 	})
 	c.wantErr("no step must fail under contention", errors.Join(errs...), nil)
@@ -246,22 +310,19 @@ func batchRace(c *check) {
 	}
 }
 
-// claimSome claims in a batch, or one by one, and returns what it won, by its place.
-func (c *check) claimSome(ps []semel.ClaimParams, single bool) (won map[int]semel.Record, err error) {
-	batcher, _ := c.Store.(semel.Batcher)
-	answers := make([]semel.ClaimAnswer, len(ps))
-	if single {
-		for i := range ps {
-			answers[i].Record, answers[i].Won, answers[i].Err = c.Store.Claim(c.ctx, ps[i])
-		}
-	} else if answers, err = batcher.ClaimBatch(c.ctx, ps); err != nil {
-		return nil, err
+// together claims and settles in a batch, or one by one.
+func (c *check) together(ps []semel.ClaimParams, ss []semel.SettleParams, single bool) (answers []semel.ClaimAnswer, errs []error) {
+	if !single {
+		batcher, _ := c.Store.(semel.Batcher)
+		answers, errs, err := batcher.Batch(c.ctx, ps, ss)
+		return answers, append(errs, err)
 	}
-	won = map[int]semel.Record{}
-	for i, got := range answers {
-		if err = errors.Join(err, got.Err); got.Won {
-			won[i] = got.Record
-		}
+	answers = make([]semel.ClaimAnswer, len(ps))
+	for i := range ps {
+		answers[i].Record, answers[i].Won, answers[i].Err = c.Store.Claim(c.ctx, ps[i])
 	}
-	return won, err
+	for _, p := range ss {
+		errs = append(errs, c.Store.Settle(c.ctx, p.Digest, p.Fence, p.Settlement))
+	}
+	return answers, errs
 }

@@ -106,9 +106,9 @@ func closeVerbs(c *check) {
 		c.wantErr("Count after Close", err, semel.ErrClosed)
 	}
 	if batcher, ok := c.Store.(semel.Batcher); ok {
-		_, err = batcher.ClaimBatch(c.ctx, []semel.ClaimParams{p})
-		c.wantErr("ClaimBatch after Close", err, semel.ErrClosed)
-		_, err = batcher.SettleBatch(c.ctx, []semel.SettleParams{{Digest: p.Digest, Fence: rec.Fence, Settlement: completed("late")}})
-		c.wantErr("SettleBatch after Close", err, semel.ErrClosed)
+		_, _, err = batcher.Batch(c.ctx, []semel.ClaimParams{p}, nil)
+		c.wantErr("Batch of claims after Close", err, semel.ErrClosed)
+		_, _, err = batcher.Batch(c.ctx, nil, []semel.SettleParams{{Digest: p.Digest, Fence: rec.Fence, Settlement: completed("late")}})
+		c.wantErr("Batch of settlements after Close", err, semel.ErrClosed)
 	}
 }

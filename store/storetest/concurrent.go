@@ -133,8 +133,8 @@ func raceHolders(c *check) {
 		return
 	}
 	c.settleTwice("in one batch", func(ss []semel.SettleParams) []error {
-		errs, err := batcher.SettleBatch(c.ctx, ss)
-		c.wantErr("SettleBatch must not fail", err, nil)
+		_, errs, err := batcher.Batch(c.ctx, nil, ss)
+		c.wantErr("Batch must not fail", err, nil)
 		return errs
 	})
 }
