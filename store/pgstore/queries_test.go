@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -149,6 +150,32 @@ func TestQueriesBounds(t *testing.T) {
 	})
 	wantWords(t, err, "TxOptions.Queries")
 	s.wantNames(t, "")
+}
+
+// Promise 5: a transactor that is kept for a second intent does not give it the statements of the first.
+func TestQueriesOfAnotherIntent(t *testing.T) {
+	t.Parallel()
+	c := openCompany(t)
+	for _, store := range []*pgstore.Store{c.store, c.shared} {
+		g := newGuard(t, store, nil)
+		kept := store.Transactor(&pgstore.TxOptions{Queries: []pgstore.Query{{SQL: c.insertSQL(), Args: []any{"a"}}}})
+		do := func(key string) error {
+			_, err := semel.DoTx(t.Context(), g, kept, orderKey(key), semel.Fingerprint{1}, func(ctx context.Context) (int, error) {
+				_, err := pgstore.RowsFrom(ctx)
+				return 0, err
+			})
+			return err
+		}
+		first := fmt.Sprintf("%p", store)
+		noError(t, do(first))
+		noError(t, do(first))
+		wantWords(t, do("another"), "belong to another intent")
+		execute(t, c.pool, "UPDATE "+c.orders+" SET name = name || id")
+	}
+	c.wantState(t, "another", semel.StateAbsent)
+	if got := len(strings.Fields(c.names(t))); got != 2 {
+		t.Errorf("%d orders, want 2", got)
+	}
 }
 
 // Promises 1 to 4: calls that come together share a commit, their statements' isolation included, and twins

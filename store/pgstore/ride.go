@@ -80,12 +80,12 @@ type ride struct {
 	seat *guest // nil when it goes alone
 }
 
-func (s *Store) ride(queries []Query) (*ride, error) {
+func (s *Store) ride(from *starter) (*ride, error) {
 	if err := s.gate.Enter("begin a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
 	r := &ride{transaction: newTransaction(s, "")}
-	r.first = &first{queries: queries}
+	r.first = &first{starter: from}
 	return r, nil
 }
 
@@ -93,6 +93,9 @@ func (s *Store) ride(queries []Query) (*ride, error) {
 func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
 	if err := validate(&p); err != nil {
 		return semel.Record{}, false, err
+	}
+	if err := r.first.belongs(p.Digest); err != nil {
+		return semel.Record{}, false, translate("claim", err)
 	}
 	r.params = p
 	if r.store.seen.Has(p.Digest) { // a twin or a record would undo what it travels with

@@ -76,6 +76,11 @@ func (t *transaction) Claim(ctx context.Context, p semel.ClaimParams, wait time.
 	if t.state != txIdle {
 		return semel.Record{}, false, errTxUsed
 	}
+	if t.first != nil {
+		if err := t.first.belongs(p.Digest); err != nil {
+			return semel.Record{}, false, translate("claim", err)
+		}
+	}
 	t.params = p
 	until := time.Now().Add(wait)
 	var rec semel.Record

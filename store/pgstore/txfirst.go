@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,20 +11,21 @@ import (
 )
 
 var (
-	errNoQueries = errors.New("pgstore: the work has no statements (name them in TxOptions.Queries)")
-	errUnread    = errors.New("the work has not asked for the rows of its statements (call pgstore.RowsFrom)")
+	errNoQueries  = errors.New("pgstore: the work has no statements (name them in TxOptions.Queries)")
+	errUnread     = errors.New("the work has not asked for the rows of its statements (call pgstore.RowsFrom)")
+	errTwoIntents = errors.New("the transactor's statements belong to another intent (make one with TxOptions.Queries for each)")
 )
 
 // first are queries that travel with the claim, and run only if that is won.
 type first struct {
-	queries []Query
-	bound   []*boundQuery
-	rows    []memRows // by query
-	sent    bool
-	late    bool // they do not travel: the transaction may be one that only records
-	must    bool // the work has to ask for the rows
-	asked   bool // and has
-	err     error
+	*starter
+
+	bound []*boundQuery
+	rows  []memRows // by query
+	sent  bool
+	late  bool // they do not travel: the transaction may be one that only records
+	asked bool // the work has its rows
+	err   error
 }
 
 // starter opens transactions whose claim takes queries along, for one call of [semel.DoTx].
@@ -31,29 +33,48 @@ type starter struct {
 	store     *Store
 	isolation string
 	queries   []Query
-	shares    bool         // the first transaction, with others
-	must      bool         // the work has to ask for the rows
-	last      *transaction // the one before
+	shares    bool // the first transaction, with others
+	must      bool // the work has to ask for the rows
+
+	mu   sync.Mutex   // guards the fields below
+	last *transaction // the one before
+	of   semel.Digest // whose queries these are, once one has claimed
 }
 
 // Transaction implements [semel.Transactor]. What follows work that was undone may
 // only record what is known of it, so there the queries wait until the work asks for them.
 func (s *starter) Transaction(ctx context.Context) (semel.Tx, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.shares && s.last == nil && s.isolation == "" && s.store.shares(s.queries) {
-		r, err := s.store.ride(s.queries)
+		r, err := s.store.ride(s)
 		if err != nil {
 			return nil, err
 		}
-		r.first.must, s.last = s.must, r.transaction
+		s.last = r.transaction
 		return r, nil
 	}
 	t, err := s.store.transaction(ctx, s.isolation)
 	if err != nil {
 		return nil, err
 	}
-	t.first = &first{queries: s.queries, must: s.must, late: s.last != nil && s.last.won && !s.last.tried}
+	t.first = &first{starter: s, late: s.last != nil && s.last.won && !s.last.tried}
 	s.last = t
 	return t, nil
+}
+
+// belongs refuses the claim of another intent: these are not its queries.
+func (s *starter) belongs(d semel.Digest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.of {
+	case semel.Digest{}:
+		s.of = d
+	case d:
+	default:
+		return errTwoIntents
+	}
+	return nil
 }
 
 // bind prepares the queries and encodes their arguments.
