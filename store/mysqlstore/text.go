@@ -26,7 +26,7 @@ func (s *Store) text(name string, n int) (string, error) {
 	case "list_outcomes":
 		name = "list"
 	}
-	return d.sql(name, n, "columns", columns)
+	return d.sql(name, n, "columns", columns, "open", "TRUE")
 }
 
 // claimText composes an insertion of n rows.

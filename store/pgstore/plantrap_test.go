@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,8 +58,34 @@ func trapArgs() map[string]string {
 		"check_fences": "",
 		"tx_clear":     one,
 		"tx_draw":      none,
-		"tx_finish":    one + `, 77, 'completed', true, '\x00', '', 1, NULL`,
-		"tx_first":     none + `, '\x00', '\x00', 1, '', '', 1`,
+
+		"tx_draw_or_fail": none,
+		"tx_finish":       one + `, 77, 'completed', true, '\x00', '', 1, NULL`,
+		"tx_first":        none + `, '\x00', '\x00', 1, '', '', 1`,
+	}
+}
+
+// unplanned lists the statements that look for nothing in the table of records.
+func unplanned() []string {
+	return []string{
+		"check_rights", "check_server", "tx_began", "tx_brief", "tx_exec", "tx_exec_again", "tx_lock", "tx_lock_or_fail",
+		"tx_patience", "tx_patience_end", "tx_record", "tx_wait", "version", "version_table",
+	}
+}
+
+// Every statement is one whose plan is looked at, or has none.
+func TestPlansOfAllStatements(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("sql/*.sql")
+	noError(t, err)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".sql")
+		if _, planned := trapArgs()[name]; planned == slices.Contains(unplanned(), name) {
+			t.Errorf("%s: its plan is looked at (%v), or it has none (%v): want one of both", name, planned, !planned)
+		}
+	}
+	if len(files) == 0 {
+		t.Error("found no statements")
 	}
 }
 
