@@ -9,7 +9,7 @@ import (
 
 // Statement is [Outbox.Add] for callers that send their statements together: it returns the
 // one that adds the messages, to travel in the same round trip as those of the caller, in a
-// pgx.Batch, in the statements of pgstore.Run, or in those of a transaction that an inbox
+// pgx.Batch, in the statements of pgstore.Run or mysqlstore.Run, or in those of a transaction that an inbox
 // opens. It belongs behind the statement that locks what the key names, as a call of Add would.
 //
 // Where Add returns [ErrConflict], the database refuses the statement, and also where another transaction

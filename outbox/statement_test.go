@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
@@ -163,4 +165,47 @@ func TestStatementsTogether(t *testing.T) {
 		to.wants(t, fmt.Sprint("k", k), ids[k][:last[k]]...)
 	}
 	p.empties(t)
+}
+
+// On MariaDB a message shares the transaction of its row, and of other callers, or is not there.
+func TestStatementsTogetherOnMySQL(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.MySQL)
+	p := at(t, d, nil)
+	p.Exec(t, "CREATE TABLE orders (name VARCHAR(20) PRIMARY KEY)")
+	store, err := mysqlstore.Open(t.Context(), strings.TrimPrefix(d.DSN, "mysql:"), &mysqlstore.Options{Together: true})
+	claimtest.NoError(t, err)
+	claimtest.Closes(t, store)
+	guard := claimtest.Guard(t, store, nil)
+	order := func(name string, m outbox.Message) error {
+		query, args, err := p.out.Statement(t.Context(), m)
+		claimtest.NoError(t, err)
+		_, err = mysqlstore.Run(t.Context(), guard, semel.Key{Scope: "orders", Name: name}, semel.Fingerprint{}, []mysqlstore.Query{
+			{SQL: "INSERT INTO orders VALUES (?)", Args: []any{name}}, {SQL: query, Args: args},
+		}, func([]mysqlstore.Result) (int, error) { return 0, nil })
+		return err
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			name := fmt.Sprint("o", i)
+			m := message(name, name)
+			if m.Body = []byte{0, '\'', '\\', 0xff}; i < 4 {
+				m.ID = "" // a new one
+			}
+			for range 2 {
+				if err := order(name, m); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	other := message("o7", "o7")
+	if err := order("other", other); err == nil {
+		t.Error("an id of another message: no error")
+	}
+	claimtest.WantRows(t, p.DB, "SELECT COUNT(*) FROM orders", "8")
+	claimtest.WantRows(t, p.DB, "SELECT COUNT(DISTINCT message_key) FROM semel_outbox WHERE HEX(body) = '00275CFF'", "8")
+	claimtest.WantRows(t, p.DB, "SELECT COUNT(*) FROM semel_outbox", "8")
 }
