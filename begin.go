@@ -12,14 +12,10 @@ import (
 )
 
 const (
-	// Values of Error.RetryAfter.
-	retryInFlight    = time.Second
+	// Values of Error.RetryAfter that the table of errors does not have.
 	retryUnavailable = time.Second
 	retryFull        = 30 * time.Second
-	// retryQuota applies to a scope that has used up its quota.
-	retryQuota = 5 * time.Second
-	// retryUnknown applies to an outcome that the next attempt looks up again.
-	retryUnknown = 5 * time.Second
+	retryUnknown     = 5 * time.Second // for an outcome that the next attempt looks up again
 	// takeOverRounds bounds how often one Begin competes with others to take over
 	// a record.
 	takeOverRounds = 4
@@ -109,7 +105,7 @@ func (a *attempt) enter() error {
 		return fmt.Errorf("%w: %w: %d", ErrUnavailable, ErrBusy, c.maxLive)
 	}
 	a.digest = c.digest(a.key)
-	a.owner = c.newOwner()
+	a.owner = c.owners.Next()
 	return nil
 }
 
@@ -235,7 +231,7 @@ func (a *attempt) claimFresh(began time.Time) step {
 	switch {
 	case a.transactor != nil:
 		return a.claimInTx()
-	case len(a.guard.core.older) > 0:
+	case a.guard.core.rotating():
 		return a.claimRotating(began)
 	}
 	return a.ask(0, began)
@@ -361,7 +357,7 @@ func (a *attempt) params(takeOver Fence) ClaimParams {
 
 // fail makes the caller's error from a sentinel.
 func (a *attempt) fail(err error) error {
-	e := &Error{Op: "begin", Digest: a.digest, Err: err}
+	e := &Error{Op: "begin", Digest: a.digest, Err: err, RetryAfter: retryAfter(err)}
 	if a.met != nil && !errors.Is(err, ErrMismatch) {
 		e.Record = a.met
 	}
@@ -369,14 +365,8 @@ func (a *attempt) fail(err error) error {
 	case errors.Is(err, ErrFull):
 		e.Err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 		e.RetryAfter = retryFull
-	case errors.Is(err, ErrQuota):
-		e.RetryAfter = retryQuota
-	case errors.Is(err, ErrInFlight):
-		e.RetryAfter = retryInFlight
 	case errors.Is(err, ErrUnknown) && a.guard.policy.OnUnknown == Reconcile:
 		e.RetryAfter = cmp.Or(a.again, retryUnknown)
-	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrClosed), errors.Is(err, ErrRolledBack):
-		e.RetryAfter = retryUnavailable
 	}
 	return e
 }

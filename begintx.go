@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // BeginTx is [Guard.Begin] in transaction mode: the claim lives inside a
@@ -132,8 +130,11 @@ func (a *attempt) waitSolo() step {
 			core.waiters.Leave(a.digest, a.key.Scope, room)
 			return step{}
 		}
-		err := a.sitSolo(room, deadline.C)
+		again, err := a.pause(room, nil, deadline.C)
 		core.waiters.Leave(a.digest, a.key.Scope, room)
+		if err == nil && !again {
+			err = fmt.Errorf("%w: a transaction of this process works on it", ErrInFlight)
+		}
 		if err != nil {
 			return step{err: err}
 		}
@@ -144,25 +145,12 @@ func (a *attempt) waitSolo() step {
 	}
 }
 
-func (a *attempt) sitSolo(room *waiting.Room, deadline <-chan time.Time) error {
-	select {
-	case <-room.Done():
-		return nil
-	case <-deadline:
-		return fmt.Errorf("%w: a transaction of this process works on it", ErrInFlight)
-	case <-a.guard.core.drain:
-		return ErrClosed
-	case <-a.ctx.Done():
-		return fmt.Errorf("wait: %w", context.Cause(a.ctx))
-	}
-}
-
 // takeOverInTx deals with a record that is unknown or lapsed, left by an attempt
 // that works without transactions, as the policy says: by an ordinary claim.
 // When the way is free, it claims in the transaction.
 func (a *attempt) takeOverInTx() step {
 	plain := *a
-	plain.transactor, plain.owner = nil, a.guard.core.newOwner()
+	plain.transactor, plain.owner = nil, a.guard.core.owners.Next()
 	plain.seat()
 	rec, err := plain.decide()
 	a.waited = plain.waited

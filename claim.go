@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/lease"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/internal/waiting"
 )
@@ -26,28 +25,13 @@ type Claim struct {
 	digest  Digest
 	fence   Fence
 	attempt int
-	won     time.Time // when Claim was called
 	// unbounded: made by an operator; the scope's quotas do not count it.
 	unbounded bool
 
 	ctx    claimContext
 	cancel context.CancelCauseFunc
-
-	mu      sync.Mutex // guards the fields below
-	beat    *time.Timer
-	trusted time.Time // until when the lease can be relied on
-	phase   claimPhase
-	// detached: the context outlives the settlement, and the claim keeps its seat.
-	detached *Detached
+	clock  lease.Clock[Detached]
 }
-
-type claimPhase uint8
-
-const (
-	phaseOpen     claimPhase = iota
-	phaseSettling            // a settling method runs
-	phaseEnded
-)
 
 // claimContext is the context of the work: it has the values of the context
 // given to Begin, but not its end, and knows the claim.
@@ -82,24 +66,13 @@ func ClaimFrom(ctx context.Context) *Claim {
 // open turns a won step into a claim and starts its heartbeat.
 func (a *attempt) open(s step) *Claim {
 	g := a.guard
-	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, won: s.began, unbounded: a.unbounded}
+	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, unbounded: a.unbounded}
+	c.clock.Began, c.clock.Lease, c.clock.MaxRun = s.began, g.policy.Lease, g.policy.MaxRun
 	life, cancel := context.WithCancelCause(context.Background())
 	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
 	g.core.opened(c)
-	// Less than the lease is left when a repeated call found that it had won
-	// before.
-	left := min(g.policy.Lease, s.rec.LeaseLeft())
-	c.mu.Lock()
-	c.trusted = trustedUntil(s.began, g.policy.Lease).Add(left - g.policy.Lease)
-	c.beat = time.AfterFunc(min(left/3, g.policy.MaxRun)-time.Since(s.began), c.renew)
-	c.mu.Unlock()
+	c.clock.Start(min(g.policy.Lease, s.rec.LeaseLeft()), c.renew)
 	return c
-}
-
-// trustedUntil is the moment from which a lease asked for at began may have
-// lapsed.
-func trustedUntil(began time.Time, lease time.Duration) time.Time {
-	return began.Add(transition.Trusted(lease))
 }
 
 // Context is the context of the work. It carries the values of the context
@@ -183,7 +156,7 @@ func (c *Claim) settle(s Settlement, final bool) error {
 // settleBy records the settlement by record. The claim stays open after an error of
 // which open says so.
 func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error, open func(error) bool) error {
-	if !c.startSettling() {
+	if !c.clock.Settle(c.guard.core.timeout) {
 		return &Error{Op: opSettle, Digest: c.digest, Err: ErrSettled}
 	}
 	core := c.guard.core
@@ -192,9 +165,7 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 	began := time.Now()
 	err := record(s, began)
 	if err != nil && open(err) {
-		c.mu.Lock()
-		c.phase = phaseOpen
-		c.mu.Unlock()
+		c.clock.Reopen()
 		return err
 	}
 	if err != nil {
@@ -207,7 +178,7 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 	if hook := core.trace.Settled; hook != nil {
 		hook(&c.ctx, SettleInfo{
 			Digest: c.digest, Scope: c.scope, State: s.State, Fence: c.fence, Kept: s.Kept,
-			Bytes: len(s.Outcome), Held: began.Sub(c.won), Took: time.Since(began), Err: err,
+			Bytes: len(s.Outcome), Held: began.Sub(c.clock.Began), Took: time.Since(began), Err: err,
 		})
 	}
 	return err
@@ -240,32 +211,10 @@ func (c *Claim) settleAgain(s Settlement, began time.Time, err error) error {
 	return err
 }
 
-// startSettling stops the heartbeat; in its place the timer now bounds the
-// first call of Settle.
-func (c *Claim) startSettling() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.phase != phaseOpen {
-		return false
-	}
-	c.phase = phaseSettling
-	c.beat.Reset(c.guard.core.timeout)
-	return true
-}
-
 // end closes the claim's life; only the first call counts.
 func (c *Claim) end(cause error) {
-	c.mu.Lock()
-	ended := c.phase == phaseEnded
-	c.phase = phaseEnded
-	detached := c.detached != nil
-	if detached && !ended {
-		c.beat.Reset(max(0, c.guard.policy.MaxRun-time.Since(c.won)))
-	} else if !detached {
-		c.beat.Stop()
-	}
-	c.mu.Unlock()
-	if ended {
+	first, detached := c.clock.End()
+	if !first {
 		return
 	}
 	core := c.guard.core

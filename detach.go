@@ -3,9 +3,9 @@ package semel
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // maxAbandoned bounds the abandoned work of one guard; beyond it the oldest is
@@ -17,11 +17,7 @@ const maxAbandoned = 64
 // concurrent use.
 type Detached struct {
 	claim *Claim
-	moved atomic.Int64 // when the work last progressed, counted from claim.won
-
-	mu    sync.Mutex  // guards the fields below
-	timer *time.Timer // nil unless the work is abandoned
-	ended bool
+	idle  waiting.Idle
 }
 
 // Detach makes Context outlive the settlement, until [Policy.MaxRun] or until
@@ -31,77 +27,43 @@ type Detached struct {
 // settling method: a claim that was settled has neither context nor seat left,
 // and Detach then returns work that has ended.
 func (c *Claim) Detach() *Detached {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.detached == nil {
-		if c.phase == phaseEnded {
-			return &Detached{claim: c, ended: true}
-		}
-		c.detached = &Detached{claim: c}
+	d := &Detached{claim: c, idle: waiting.Idle{From: c.clock.Began}}
+	switch all := c.clock.Detach(d); all {
+	case nil:
+		d.idle.End()
+		return d
+	case d:
 		c.guard.core.detached.Add(1)
+		return d
+	default:
+		return all
 	}
-	return c.detached
 }
 
 // End ends the claim's context and gives its seat back. Only the first call
 // counts.
 func (d *Detached) End() {
-	d.mu.Lock()
-	ended := d.ended
-	d.ended = true
-	if d.timer != nil {
-		d.timer.Stop()
-	}
-	d.mu.Unlock()
-	if ended {
+	if !d.idle.End() {
 		return
 	}
 	c := d.claim
 	core := c.guard.core
 	core.abandoned.Remove(d)
 	core.detached.Add(-1)
-	c.mu.Lock()
-	c.detached = nil
-	settled := c.phase == phaseEnded
-	if settled {
-		c.beat.Stop()
-	}
-	c.mu.Unlock()
-	if settled {
+	if settled := c.clock.Return(); settled {
 		c.cancel(context.Canceled)
 		core.ended(c)
 	}
 }
 
 // Moved notes that the work has progressed.
-func (d *Detached) Moved() { d.moved.Store(int64(time.Since(d.claim.won))) }
+func (d *Detached) Moved() { d.idle.Moved() }
 
 // Abandon says that no caller waits for the work any more: its context ends
 // when Moved is not called for idle. It ends earlier when the guard shuts down,
 // or when more work is abandoned than the guard keeps.
 func (d *Detached) Abandon(idle time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ended || d.timer != nil {
-		return
-	}
-	d.Moved()
-	d.timer = time.AfterFunc(idle, func() { d.expire(idle) })
-	d.claim.guard.core.abandoned.Add(d)
-}
-
-// expire cuts the work off, unless it has moved within idle.
-func (d *Detached) expire(idle time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.ended {
-		return
-	}
-	if left := idle - (time.Since(d.claim.won) - time.Duration(d.moved.Load())); left > 0 {
-		d.timer.Reset(left)
-		return
-	}
-	d.cutOff()
+	d.idle.Watch(idle, d.cutOff, func() { d.claim.guard.core.abandoned.Add(d) })
 }
 
 func (d *Detached) cutOff() {

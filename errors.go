@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // Errors of a [Guard] that neither executes nor replays. Match with errors.Is;
@@ -102,8 +104,17 @@ func (e *Error) Unwrap() error { return e.Err }
 // commit is uncertain, and an unknown outcome under a policy that reconciles: the
 // retry finds out.
 func (e *Error) Retryable() bool {
-	return errors.Is(e.Err, ErrInFlight) || errors.Is(e.Err, ErrQuota) || errors.Is(e.Err, ErrUnavailable) || errors.Is(e.Err, ErrClosed) ||
-		errors.Is(e.Err, ErrRolledBack) || (errors.Is(e.Err, ErrUnknown) && (e.Op == opCommit || e.RetryAfter > 0))
+	return retryAfter(e.Err) > 0 || (errors.Is(e.Err, ErrUnknown) && (e.Op == opCommit || e.RetryAfter > 0))
+}
+
+// retryAfter returns the wait before the next attempt after err; 0 where repeating does not help.
+func retryAfter(err error) time.Duration {
+	for _, row := range refusals() {
+		if row.retry > 0 && errors.Is(err, row.err) {
+			return row.retry
+		}
+	}
+	return 0
 }
 
 // Advice says in one plain sentence what the caller should do next.
@@ -114,35 +125,49 @@ func (e *Error) Advice() string {
 	if e.RetryAfter > 0 && errors.Is(e.Err, ErrUnknown) {
 		return "Wait, then send the same request again with the same key: whether it happened is then looked up again."
 	}
-	for _, row := range advices() {
+	for _, row := range refusals() {
 		if errors.Is(e.Err, row.err) {
-			return row.text
+			return row.advice
 		}
 	}
 	return "Report this error; a caller cannot fix it."
 }
 
-type advice struct {
-	err  error
-	text string
+// outcomeOf returns the word for a Begin that ended with err.
+func outcomeOf(err error) outcomelog.Outcome {
+	for _, row := range refusals() {
+		if row.outcome != "" && errors.Is(err, row.err) {
+			return row.outcome
+		}
+	}
+	return outcomelog.Aborted
 }
 
-func advices() []advice {
-	return []advice{
-		{ErrInFlight, "Wait, then send the same request again with the same key."},
-		{ErrMismatch, "Use a new key for a new request, or send exactly what was sent before."},
-		{ErrUnknown, "Do not repeat it blindly: look up whether it happened, then ask an operator to resolve the record."},
-		{ErrCancelled, "Do not send it again; it was cancelled. Use a new key if you want it after all."},
-		{ErrNotKept, "It was done. Look up the result; the answer itself was too large to keep."},
-		{ErrUnreadable, "It was done. Look up the result; an operator may be able to make the recorded answer readable again."},
-		{ErrDuplicate, "Nothing to do: it was done before."},
-		{ErrRolledBack, "Nothing was done. Send the same request again with the same key."},
-		{ErrNotStored, "It was done, but a retry will find the outcome unknown. Keep the answer you have."},
-		{ErrQuota, "Nothing was done: there are too many requests of yours. Wait, then send the same request again with the same key."},
-		{ErrUnavailable, "Nothing was done. Wait, then send the same request again with the same key."},
-		{ErrClosed, "Nothing was done. Send the same request again with the same key; another server may take it."},
-		{ErrChanged, "Nothing was done. Look at the record as it is now, then decide again."},
-		{ErrScopeMissing, "Say whose key it is: set a scope, or choose ScopeGlobal explicitly."},
-		{ErrKeyInvalid, "Send a key of 1 to 255 printable characters, such as a UUID."},
+// refusal says what an error means: to logs, where Begin can return it, and to the caller.
+type refusal struct {
+	err     error
+	retry   time.Duration // the value of Error.RetryAfter; 0 where repeating does not help
+	outcome outcomelog.Outcome
+	advice  string
+}
+
+// refusals has the more specific of two errors that come together first.
+func refusals() [15]refusal {
+	return [...]refusal{
+		{ErrInFlight, time.Second, outcomelog.InFlight, "Wait, then send the same request again with the same key."},
+		{ErrMismatch, 0, outcomelog.Mismatch, "Use a new key for a new request, or send exactly what was sent before."},
+		{ErrUnknown, 0, outcomelog.Unknown, "Do not repeat it blindly: look up whether it happened, then ask an operator to resolve the record."},
+		{ErrCancelled, 0, outcomelog.Cancelled, "Do not send it again; it was cancelled. Use a new key if you want it after all."},
+		{ErrNotKept, 0, outcomelog.NotKept, "It was done. Look up the result; the answer itself was too large to keep."},
+		{ErrUnreadable, 0, outcomelog.Unreadable, "It was done. Look up the result; an operator may be able to make the recorded answer readable again."},
+		{ErrDuplicate, 0, outcomelog.Duplicate, "Nothing to do: it was done before."},
+		{ErrRolledBack, retryUnavailable, "", "Nothing was done. Send the same request again with the same key."},
+		{ErrNotStored, 0, "", "It was done, but a retry will find the outcome unknown. Keep the answer you have."},
+		{ErrQuota, 5 * time.Second, outcomelog.Quota, "Nothing was done: there are too many requests of yours. Wait, then send the same request again with the same key."},
+		{ErrClosed, retryUnavailable, outcomelog.ShuttingDown, "Nothing was done. Send the same request again with the same key; another server may take it."},
+		{ErrUnavailable, retryUnavailable, outcomelog.Unavailable, "Nothing was done. Wait, then send the same request again with the same key."},
+		{ErrChanged, 0, "", "Nothing was done. Look at the record as it is now, then decide again."},
+		{ErrScopeMissing, 0, outcomelog.KeyInvalid, "Say whose key it is: set a scope, or choose ScopeGlobal explicitly."},
+		{ErrKeyInvalid, 0, outcomelog.KeyInvalid, "Send a key of 1 to 255 printable characters, such as a UUID."},
 	}
 }

@@ -55,7 +55,7 @@ func (c *core) undo(ctx context.Context, p ClaimParams) {
 func (a *attempt) yield(rec *Record, p ClaimParams, to Settlement) {
 	a.guard.core.handBack(a.ctx, rec, p, to)
 	a.giveSeats(p.TakeOver)
-	a.owner = a.guard.core.newOwner()
+	a.owner = a.guard.core.owners.Next()
 }
 
 // handBack settles a claim under which nothing ran, in the background if the

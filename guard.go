@@ -3,15 +3,13 @@ package semel
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/internal/digest"
+	"github.com/semel-dev/semel/internal/lease"
 	"github.com/semel-dev/semel/internal/quota"
 	"github.com/semel-dev/semel/internal/seal"
 	"github.com/semel-dev/semel/internal/waiting"
@@ -78,27 +76,25 @@ type Guard struct {
 
 // core is shared by all views of a guard.
 type core struct {
-	store    Store
-	notifier Notifier // nil when the store is not one
-	recaller recaller // the same
-	digester *digest.Digester
-	older    []*digest.Digester // of the secrets that are being replaced; usually none
-	sealer   seal.Keys
-	hideKeys bool
-	trace    Trace
-	waiters  *waiting.Rooms
-	timeout  time.Duration
-	maxLive  int64
-	maxQueue int64
+	store     Store
+	notifier  Notifier           // nil when the store is not one
+	recaller  recaller           // the same
+	digesters []*digest.Digester // the second and later ones are of secrets that are being replaced; usually none
+	sealer    seal.Keys
+	hideKeys  bool
+	trace     Trace
+	waiters   *waiting.Rooms
+	timeout   time.Duration
+	maxLive   int64
+	maxQueue  int64
 
 	quota *quota.Scopes
 
-	ownerPrefix uint64
-	ownerCount  atomic.Uint64
-	live        atomic.Int64  // claims held, detached work included
-	detached    atomic.Int64  // those of them whose work goes on after the settlement
-	queue       atomic.Int64  // claims that wait for the store's answer
-	giveBacks   chan struct{} // seats of the goroutines that undo lost claims
+	owners    *lease.Owners
+	live      atomic.Int64  // claims held, detached work included
+	detached  atomic.Int64  // those of them whose work goes on after the settlement
+	queue     atomic.Int64  // claims that wait for the store's answer
+	giveBacks chan struct{} // seats of the goroutines that undo lost claims
 
 	life   context.Context //nolint:containedctx // the guard's life, ended by Close.
 	end    context.CancelFunc
@@ -110,9 +106,7 @@ type core struct {
 
 	abandoned waiting.Oldest[*Detached]
 
-	openMu sync.Mutex // guards open
-	open   map[*Claim]struct{}
-
+	open waiting.Group[*Claim]
 	solo waiting.Solo // transactions that run
 }
 
@@ -141,11 +135,10 @@ func New(store Store, opts *Options) (*Guard, error) {
 		return nil, fmt.Errorf("semel: new guard: %w", err)
 	}
 	c := &core{
-		store:    store,
-		digester: digesters[0],
-		older:    digesters[1:],
-		sealer:   sealer,
-		hideKeys: opts.HideKeys,
+		store:     store,
+		digesters: digesters,
+		sealer:    sealer,
+		hideKeys:  opts.HideKeys,
 		waiters: waiting.NewRooms(
 			cmp.Or(opts.WaitersPerKey, 64),
 			cmp.Or(opts.WaitersPerScope, 1024),
@@ -156,20 +149,14 @@ func New(store Store, opts *Options) (*Guard, error) {
 		giveBacks: make(chan struct{}, maxGiveBacks),
 		drain:     make(chan struct{}),
 		abandoned: waiting.Oldest[*Detached]{Most: maxAbandoned, Cut: (*Detached).cutOff},
-		open:      make(map[*Claim]struct{}),
-
-		quota: quota.New(cmp.Or(opts.LiveClaimsPerScope, 16384), opts.RecordsPerScope),
+		owners:    lease.NewOwners(),
+		quota:     quota.New(cmp.Or(opts.LiveClaimsPerScope, 16384), opts.RecordsPerScope),
 	}
 	c.notifier, _ = StoreAs[Notifier](store)
 	c.recaller, _ = StoreAs[recaller](store)
 	if opts.Trace != nil {
 		c.trace = *opts.Trace
 	}
-	var prefix [8]byte
-	if _, err := rand.Read(prefix[:]); err != nil {
-		return nil, fmt.Errorf("semel: new guard: read randomness: %w", err)
-	}
-	c.ownerPrefix = binary.BigEndian.Uint64(prefix[:])
 	c.life, c.end = context.WithCancel(context.Background())
 	c.startSweeping(opts.SweepEvery)
 	return &Guard{core: c, policy: policy}, nil
@@ -266,13 +253,4 @@ func (g *Guard) Close() error {
 		return nil
 	}
 	return err
-}
-
-// newOwner mints a token that no other attempt of any process has: 64 random
-// bits of this guard and a count.
-func (c *core) newOwner() Owner {
-	var o Owner
-	binary.BigEndian.PutUint64(o[:8], c.ownerPrefix)
-	binary.BigEndian.PutUint64(o[8:], c.ownerCount.Add(1))
-	return o
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
+	"github.com/semel-dev/semel/internal/lease"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -15,34 +15,22 @@ func (c *Claim) renew() {
 	core := c.guard.core
 	core.background.Enter()
 	defer core.background.Exit()
-	c.mu.Lock()
-	phase, trusted, detached := c.phase, c.trusted, c.detached != nil
-	c.mu.Unlock()
-	switch {
-	case phase == phaseSettling:
-		c.cancel(fmt.Errorf("settle: %w", context.DeadlineExceeded)) // the store hangs: settleAgain takes over
-		return
-	case phase == phaseEnded:
-		if detached && time.Since(c.won) >= c.guard.policy.MaxRun {
-			c.cancel(fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.guard.policy.MaxRun))
+	overrun := fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.clock.MaxRun)
+	switch due, trusted := c.clock.Due(); due {
+	case lease.Renewal:
+		began, err := c.renewUntil(trusted)
+		if err != nil {
+			c.lose(err)
+			return
 		}
-		return
-	case time.Since(c.won) >= c.guard.policy.MaxRun:
-		c.lose(fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.guard.policy.MaxRun))
-		return
-	}
-	began, err := c.renewUntil(trusted)
-	if err != nil {
-		c.lose(err)
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trusted = trustedUntil(began, c.guard.policy.Lease)
-	if c.phase == phaseOpen {
-		c.beat.Reset(max(0, min(
-			c.guard.policy.Lease/3-time.Since(began),
-			c.guard.policy.MaxRun-time.Since(c.won))))
+		c.clock.Renewed(began)
+	case lease.Overrun:
+		c.lose(overrun)
+	case lease.DetachedOverrun:
+		c.cancel(overrun)
+	case lease.Silence:
+		c.cancel(fmt.Errorf("settle: %w", context.DeadlineExceeded)) // the store hangs: settleAgain takes over
+	case lease.Nothing:
 	}
 }
 
@@ -77,10 +65,7 @@ func (c *Claim) renewUntil(trusted time.Time) (began time.Time, err error) {
 // lose stops the work, because another attempt may hold the claim by now. The
 // claim can still be settled; the store decides by the fence.
 func (c *Claim) lose(err error) {
-	c.mu.Lock()
-	open := c.phase == phaseOpen && c.ctx.Err() == nil
-	c.mu.Unlock()
-	if !open {
+	if !c.clock.Open() || c.ctx.Err() != nil {
 		return
 	}
 	if !errors.Is(err, ErrLost) {
@@ -88,16 +73,14 @@ func (c *Claim) lose(err error) {
 	}
 	c.cancel(err)
 	if hook := c.guard.core.trace.Lost; hook != nil {
-		hook(&c.ctx, LostInfo{Digest: c.digest, Fence: c.fence, Held: time.Since(c.won), Err: err})
+		hook(&c.ctx, LostInfo{Digest: c.digest, Fence: c.fence, Held: time.Since(c.clock.Began), Err: err})
 	}
 }
 
 // opened enters the claim among those that hold a seat.
 func (c *core) opened(claim *Claim) {
 	c.live.Add(1)
-	c.openMu.Lock()
-	defer c.openMu.Unlock()
-	c.open[claim] = struct{}{}
+	c.open.Add(claim)
 }
 
 // ended removes the claim, and gives its seat back.
@@ -106,22 +89,13 @@ func (c *core) ended(claim *Claim) {
 	if !claim.unbounded {
 		c.quota.Leave(claim.scope)
 	}
-	c.openMu.Lock()
-	defer c.openMu.Unlock()
-	delete(c.open, claim)
+	c.open.Remove(claim)
 }
 
 // loseAll gives up every claim that is still open; for the guard's end.
 func (c *core) loseAll() {
-	c.openMu.Lock()
-	open := maps.Clone(c.open)
-	c.openMu.Unlock()
-	for claim := range open {
+	for _, claim := range c.open.All() {
 		claim.lose(ErrClosed)
-		claim.mu.Lock()
-		if claim.phase != phaseEnded { // else it is detached, and MaxRun still bounds it
-			claim.beat.Stop()
-		}
-		claim.mu.Unlock()
+		claim.clock.Stop()
 	}
 }

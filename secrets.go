@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/semel-dev/semel/internal/digest"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -40,7 +41,7 @@ var errTxSecrets = errors.New("semel: transaction mode works with one secret onl
 // this guard, or nil: more than one secret, because no other process sees a claim
 // inside of a transaction. Doors ask once, when they are made.
 func (g *Guard) CheckTx() error {
-	if len(g.core.older) > 0 {
+	if g.core.rotating() {
 		return errTxSecrets
 	}
 	return nil
@@ -56,26 +57,19 @@ func (g *Guard) Holds(ctx context.Context, k Key) bool {
 	return outer != nil && g.core.names(k, outer.Digest())
 }
 
+// rotating reports whether a secret is being replaced.
+func (c *core) rotating() bool { return len(c.digesters) > 1 }
+
 // digest returns the digest under which a new record of the intent is made.
-func (c *core) digest(k Key) Digest { return c.digester.Of(k.Scope, k.Name) }
+func (c *core) digest(k Key) Digest { return c.digesters[0].Of(k.Scope, k.Name) }
 
 // digests returns the digests under which the intent may have a record, a new
 // record's first.
-func (c *core) digests(k Key) []Digest {
-	ds := make([]Digest, 0, 1+len(c.older))
-	ds = append(ds, c.digest(k))
-	for _, older := range c.older {
-		ds = append(ds, older.Of(k.Scope, k.Name))
-	}
-	return ds
-}
+func (c *core) digests(k Key) []Digest { return digest.All[Digest](c.digesters, k.Scope, k.Name) }
 
 // names reports whether the digest is one of the intent's.
 func (c *core) names(k Key, d Digest) bool {
-	if c.digest(k) == d {
-		return true
-	}
-	return len(c.older) > 0 && slices.Contains(c.digests(k), d)
+	return c.digest(k) == d || (c.rotating() && slices.Contains(c.digests(k), d))
 }
 
 // claimRotating is claimFresh while a secret is being replaced.

@@ -16,7 +16,7 @@ import (
 func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record) (*Claim, *Record, error) {
 	c := g.core
 	c.idle.Enter() // the claim gives it back
-	a := attempt{guard: g, ctx: ctx, key: k, owner: c.newOwner(), start: time.Now(), unbounded: by == verdict.Operator()}
+	a := attempt{guard: g, ctx: ctx, key: k, owner: c.owners.Next(), start: time.Now(), unbounded: by == verdict.Operator()}
 	var s step
 	//nolint:contextcheck // an attempt carries its context, which looks up with a bound of its own.
 	switch {

@@ -14,7 +14,7 @@ func (a *attempt) takeOver(before *Record) step {
 	}
 	s := a.ask(before.Fence, time.Now())
 	core := a.guard.core
-	if s.err != nil || !s.won || len(core.older) == 0 {
+	if s.err != nil || !s.won || !core.rotating() {
 		return s
 	}
 	others := slices.DeleteFunc(core.digests(a.key), func(d Digest) bool { return d == a.digest })
@@ -37,7 +37,7 @@ func (a *attempt) takeOver(before *Record) step {
 // takeOverAlone is takeOver for a record that no attempt asked about: while a
 // secret is replaced, its intent may have another record that outranks it.
 func (a *attempt) takeOverAlone(before *Record) step {
-	if len(a.guard.core.older) > 0 {
+	if a.guard.core.rotating() {
 		best, err := a.guard.core.find(a.ctx, a.key)
 		switch {
 		case errors.Is(err, ErrNotFound): // the store does not have the key to look it up with

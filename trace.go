@@ -2,7 +2,6 @@ package semel
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/semel-dev/semel/outcomelog"
@@ -107,30 +106,4 @@ func (a *attempt) info(rec *Record, err error) BeginInfo {
 		info.Outcome = outcomeOf(err)
 	}
 	return info
-}
-
-func outcomeOf(err error) outcomelog.Outcome {
-	table := []struct {
-		err    error
-		result outcomelog.Outcome
-	}{
-		{ErrInFlight, outcomelog.InFlight},
-		{ErrMismatch, outcomelog.Mismatch},
-		{ErrUnknown, outcomelog.Unknown},
-		{ErrCancelled, outcomelog.Cancelled},
-		{ErrNotKept, outcomelog.NotKept},
-		{ErrDuplicate, outcomelog.Duplicate},
-		{ErrQuota, outcomelog.Quota},
-		{ErrUnreadable, outcomelog.Unreadable},
-		{ErrClosed, outcomelog.ShuttingDown},
-		{ErrUnavailable, outcomelog.Unavailable},
-		{ErrKeyInvalid, outcomelog.KeyInvalid},
-		{ErrScopeMissing, outcomelog.KeyInvalid},
-	}
-	for _, row := range table {
-		if errors.Is(err, row.err) {
-			return row.result
-		}
-	}
-	return outcomelog.Aborted
 }

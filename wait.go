@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 const (
@@ -60,17 +62,25 @@ func (a *attempt) sit(deadline <-chan time.Time, poll time.Duration) (rec Record
 	}
 	timer := time.NewTimer(min(poll, max(rec.LeaseLeft(), time.Millisecond)))
 	defer timer.Stop()
-	select {
-	case <-room.Done():
-		again = true
-	case <-timer.C:
-		again = true
-	case <-deadline:
-	case <-c.drain:
-		return rec, false, ErrClosed
-	case <-a.ctx.Done():
-		return rec, false, fmt.Errorf("wait: %w", context.Cause(a.ctx))
+	if again, err = a.pause(room, timer.C, deadline); err != nil {
+		return rec, false, err
 	}
 	rec, err = a.lookup()
 	return rec, again, err
+}
+
+// pause waits in the room; again is false when the deadline woke it.
+func (a *attempt) pause(room *waiting.Room, poll, deadline <-chan time.Time) (again bool, err error) {
+	select {
+	case <-room.Done():
+		return true, nil
+	case <-poll:
+		return true, nil
+	case <-deadline:
+		return false, nil
+	case <-a.guard.core.drain:
+		return false, ErrClosed
+	case <-a.ctx.Done():
+		return false, fmt.Errorf("wait: %w", context.Cause(a.ctx))
+	}
 }

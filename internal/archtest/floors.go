@@ -169,6 +169,8 @@ func mechanisms() []Room {
 	return []Room{
 		{Path: "internal/digest", Floor: 0, Kind: Ground},
 		{Path: "internal/envelope", Floor: 0, Kind: Ground},
+		// A holder trusts its lease as long as the transition table says.
+		{Path: "internal/lease", Floor: 0, Kind: Ground, Also: []string{"internal/transition"}},
 		{Path: "internal/mark", Floor: 0, Kind: Ground},
 		{Path: "internal/quota", Floor: 0, Kind: Ground},
 		{Path: "internal/seal", Floor: 0, Kind: Ground},

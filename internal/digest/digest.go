@@ -86,3 +86,12 @@ func (d *Digester) Of(scope, name string) [sha256.Size]byte {
 	h.Sum(out[:0])
 	return out
 }
+
+// All returns the digests of a key, as a D, in the order of their secrets.
+func All[D ~[sha256.Size]byte](digesters []*Digester, scope, name string) []D {
+	all := make([]D, len(digesters))
+	for i, d := range digesters {
+		all[i] = D(d.Of(scope, name))
+	}
+	return all
+}
