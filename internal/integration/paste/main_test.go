@@ -19,7 +19,7 @@ import (
 // else runs on this machine.
 const scriptVariable = "SEMEL_PASTE_SCRIPT"
 
-// home is the root of the module, and bin the folder with the built semel.
+// home is the root of the module, and bin the folder with what was built of it: semel, and the application of the pages.
 var home, bin string
 
 func TestMain(m *testing.M) {
@@ -67,10 +67,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(bin) }()
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "./cmd/semel")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "./cmd/semel", "./examples/invoices/cmd/invoices")
 	build.Dir = home
 	if text, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build semel: %v\n%s", err, text)
+		fmt.Fprintf(os.Stderr, "build semel and the application: %v\n%s", err, text)
 		return 1
 	}
 	return m.Run()

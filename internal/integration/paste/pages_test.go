@@ -6,8 +6,7 @@ import (
 )
 
 // invoices runs the example application that the pages use.
-const invoices = "(cd \"$SEMEL_PASTE_HOME\" && exec go run ./examples/invoices/cmd/invoices) &\n" +
-	"until curl -so /dev/null http://127.0.0.1:9000/invoices; do sleep 1; done\n"
+const invoices = "invoices &\nuntil curl -so /dev/null http://127.0.0.1:9000/invoices; do sleep 0.1; done\n"
 
 // The commands of docs/forms.md protect the form of a page, and show that they do.
 func TestForms(t *testing.T) {
@@ -16,7 +15,7 @@ func TestForms(t *testing.T) {
 	commands := only(t, page, section, "sh")
 	table := only(t, page, section, "")[0]
 	output, err := paste(t, t.TempDir(), invoices+strings.Join(commands, "\n")+"\n"+
-		"until curl -so /dev/null http://127.0.0.1:8080/; do sleep 1; done\n"+
+		"until curl -so /dev/null http://127.0.0.1:8080/; do sleep 0.1; done\n"+
 		"curl -s http://127.0.0.1:8080/invoices/new\n")
 	if err != nil {
 		t.Errorf("the commands failed: %v", err)

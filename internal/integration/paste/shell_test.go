@@ -27,8 +27,7 @@ func paste(t *testing.T, dir, lines string) (output string, err error) {
 	defer cancel()
 	shell := exec.CommandContext(ctx, self)
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), scriptVariable+"="+script, "SEMEL_PASTE_HOME="+home,
-		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), scriptVariable+"="+script, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	shell.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true}
 	if os.Getuid() != 0 {
 		shell.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
