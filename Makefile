@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell sql vet arch fmt build demo model bench bench-stores bench-overload bench-guards bench-dedupe bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test test-long slowest check lint shell sql arch fmt build demo model bench bench-stores bench-overload bench-guards bench-dedupe bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -28,8 +28,8 @@ test-long: ## what takes longer: Firefox, long races, random walks, the attacks 
 slowest: ## the twenty slowest packages and tests of the last make test
 	@scripts/slowest
 
-check: ## linters, formatting, vet, architecture, shell scripts, SQL; all of them even when one fails
-	@$(MAKE) --no-print-directory --keep-going lint vet arch shell sql
+check: ## linters (go vet is one of them), formatting, architecture, shell scripts, SQL; all of them even when one fails
+	@$(MAKE) --no-print-directory --keep-going lint arch shell sql
 
 lint: $(TOOLS)/stamp
 	@$(TOOLS)/golangci-lint fmt --diff
@@ -37,9 +37,6 @@ lint: $(TOOLS)/stamp
 		echo "golangci-lint run in $$module"; \
 		(cd $$module && "$(CURDIR)/$(TOOLS)/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); \
 	done
-
-vet:
-	@for module in $$(scripts/modules); do echo "go vet in $$module"; (cd $$module && go vet ./...); done
 
 arch:
 	go test ./internal/archtest
