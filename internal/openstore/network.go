@@ -52,13 +52,15 @@ func openMySQL(ctx context.Context, rest string, o *Options) (semel.Store, error
 }
 
 func openRedis(ctx context.Context, scheme, rest string, o *Options) (semel.Store, error) {
-	rest, p, err := takeParameters(rest, paramPrefix, paramCache)
+	rest, p, err := takeParameters(rest, paramPrefix, paramCache, paramGroupCommit)
 	if err != nil {
 		return nil, err
 	}
-	p.groupCommit = false // the client pipelines on its own
+	if _, nodes := cut(rest, "cluster"); nodes != "" {
+		p.groupCommit = false // no script has keys of two nodes
+	}
 	if p.prefix != "" {
-		rest = without(rest, "prefix") // the store's own name for it, which would win
+		rest, _ = cut(rest, "prefix") // the store's own name for it, which would win
 	}
 	store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{Prefix: p.prefix, ReadOnly: o.Use == Inspect, Logger: o.Logger})
 	if err != nil {

@@ -63,21 +63,26 @@ func takeParameters(rest string, known ...string) (string, parameters, error) {
 	return base, p, nil
 }
 
-// without leaves a parameter out of the part of a DSN behind its scheme.
-func without(rest, name string) string {
+// cut leaves a parameter out of the part of a DSN behind its scheme, and returns its
+// value, as it is written.
+func cut(rest, name string) (left, value string) {
 	base, query, found := strings.Cut(rest, "?")
 	if !found {
-		return rest
+		return rest, ""
 	}
-	left := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
-		escaped, _, _ := strings.Cut(pair, "=")
+	others := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
+		escaped, written, _ := strings.Cut(pair, "=")
 		is, err := url.QueryUnescape(escaped)
-		return err == nil && is == name
+		if err == nil && is == name {
+			value = written
+			return true
+		}
+		return false
 	})
-	if len(left) == 0 {
-		return base
+	if len(others) == 0 {
+		return base, value
 	}
-	return base + "?" + strings.Join(left, "&")
+	return base + "?" + strings.Join(others, "&"), value
 }
 
 func (p *parameters) set(name, value string) (err error) {

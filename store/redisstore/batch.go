@@ -29,8 +29,13 @@ func (s *Store) Batch(
 		return won, settled, nil
 	}
 	b := newBatch(len(claims), len(settles))
+	var replays sync.WaitGroup
+	defer replays.Wait()
 	for i := range claims {
-		if won[i].Err = claims[i].Validate(); won[i].Err == nil {
+		at, mark := s.finished.place(&claims[i].Digest)
+		if at.Load() == mark && s.opts.Replicas == 0 {
+			replays.Go(func() { won[i].Record, won[i].Won, won[i].Err = s.Claim(ctx, claims[i]) })
+		} else if won[i].Err = claims[i].Validate(); won[i].Err == nil {
 			key, args := s.claimArgs(&claims[i])
 			b.add(key, args[:3], func(answer *rueidis.RedisMessage) { won[i] = s.claimed(&claims[i], answer) })
 		}
@@ -42,7 +47,9 @@ func (s *Store) Batch(
 			key, args := s.settleArgs(&settles[i].Digest, settles[i].Fence, &v)
 			b.add(key, args[:], func(answer *rueidis.RedisMessage) {
 				n, err := answer.AsInt64()
-				settled[i] = s.verdict("settle", n, err)
+				if settled[i] = s.verdict("settle", n, err); settled[i] == nil {
+					s.finished.met(&settles[i].Digest, v.State)
+				}
 			})
 		}
 	}
@@ -74,6 +81,9 @@ func (s *Store) claimed(p *semel.ClaimParams, answer *rueidis.RedisMessage) (a s
 	var err error
 	if a.Record, a.Won, err = claimAnswer(p, answer); err != nil {
 		return semel.ClaimAnswer{Err: s.translate("claim", err)}
+	}
+	if !a.Won {
+		s.finished.met(&p.Digest, a.Record.State)
 	}
 	return a
 }
