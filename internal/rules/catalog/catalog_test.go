@@ -364,7 +364,7 @@ func explain(t *testing.T, db *databases.Database, statement string, args []any)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // Err says what went wrong.
+	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)
