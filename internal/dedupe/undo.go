@@ -142,7 +142,7 @@ func (u *undoer) read(ctx context.Context) error {
 	}
 	v := &surveyor{schema: schema, engine: u.engine, site: &site{}, byName: map[string]*table{}}
 	trails := map[string]*trail{}
-	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM semel_dedupe_audit WHERE id IN (SELECT min(id) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) ORDER BY tbl, step"
+	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM semel_dedupe_audit WHERE run = $1 AND id IN (SELECT min(id) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) ORDER BY tbl, step"
 	err = u.each(ctx, query, []any{u.run}, func(rows *sql.Rows) error {
 		var name string
 		var step int
