@@ -93,6 +93,9 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 			return nil, err
 		}
 	}
+	if err := u.checkWhole(ctx, target.Group); err != nil {
+		return nil, err
+	}
 	if err := u.checkLater(ctx, target.Group); err != nil {
 		return nil, err
 	}
@@ -229,6 +232,17 @@ func (s *session) eachKey(ctx context.Context, text string, f func(key string) e
 		}
 	}
 	return nil
+}
+
+// checkWhole refuses an undo of merges whose audit somebody has deleted.
+func (u *undoer) checkWhole(ctx context.Context, group int64) error {
+	var merged, kept int64
+	err := u.one(ctx, "SELECT (SELECT count(*) FROM semel_dedupe_map AS m WHERE run = $1 AND state = 1"+u.only("m", group)+"), (SELECT count(*) FROM semel_dedupe_audit AS a WHERE run = $1 AND step = "+
+		strconv.Itoa(stepMerged)+" AND tbl = "+u.literal(u.root)+" AND undone_at IS NULL"+u.only("a", group)+")", []any{u.run}, &merged, &kept)
+	if err == nil && kept < merged {
+		err = refuse("semel_dedupe_audit has %d of the %d rows of %s that were merged: what was deleted there cannot come back (restore it from a backup; a group whose rows are all there comes back with --group)", kept, merged, u.root)
+	}
+	return err
 }
 
 // checkLater refuses an undo of merges on which a later run builds.
