@@ -81,9 +81,7 @@ func TestFinish(t *testing.T) {
 			b.Errorf("after the undo, a duplicate meets %q", got)
 		}
 		b.exec("DELETE FROM line WHERE id = 200")
-		if b.state() != before {
-			b.Error("the undo leaves another state")
-		}
+		b.restored(before)
 	})
 }
 
@@ -92,8 +90,7 @@ func TestFinishRefusals(t *testing.T) {
 	t.Parallel()
 	guarded(t, func(b *bench) {
 		b.invoices()
-		q := marking()
-		q.Index = "once"
+		q := once()
 		p := b.plan("invoice", "tenant;lower(trim(number))", q)
 		b.guard(p)
 		try := func(want string) {
@@ -131,8 +128,7 @@ func TestFinishMeetsNewDuplicates(t *testing.T) {
 	t.Parallel()
 	guarded(t, func(b *bench) {
 		b.invoices()
-		q := marking()
-		q.Index = "once"
+		q := once()
 		p := b.plan("invoice", "tenant;lower(trim(number))", q)
 		b.merge(p)
 		b.in.Before(func(statement string) {
@@ -171,9 +167,7 @@ func TestFinishPartitions(t *testing.T) {
 	b.unguarded()
 	b.undoWithIndex(run)
 	b.want(validIndexes, "")
-	if b.state() != before {
-		t.Error("the undo leaves another state")
-	}
+	b.restored(before)
 	_, err := b.in.RemoveGuard(t.Context(), "", "")
 	noError(t, err)
 	p = b.plan("invoice", "number", q)
@@ -209,8 +203,7 @@ func TestKilledFinish(t *testing.T) {
 	t.Parallel()
 	guarded(t, func(b *bench) {
 		b.invoices()
-		q := marking()
-		q.Index = "once"
+		q := once()
 		p := b.plan("invoice", "tenant;lower(trim(number))", q)
 		file := b.write(p)
 		before := b.state()
