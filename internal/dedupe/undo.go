@@ -234,7 +234,7 @@ func (s *session) eachKey(ctx context.Context, text string, f func(key string) e
 	return nil
 }
 
-// checkWhole refuses an undo of merges whose audit somebody has deleted.
+// checkWhole refuses an undo of merges whose audit was deleted.
 func (u *undoer) checkWhole(ctx context.Context, group int64) error {
 	var merged, kept int64
 	err := u.one(ctx, "SELECT (SELECT count(*) FROM semel_dedupe_map AS m WHERE run = $1 AND state = 1"+u.only("m", group)+"), (SELECT count(*) FROM semel_dedupe_audit AS a WHERE run = $1 AND step = "+
