@@ -88,10 +88,14 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 	if err := u.read(ctx); err != nil {
 		return nil, err
 	}
-	if target.Record != "" {
-		if target.Group, err = u.record(ctx, target.Record); err != nil {
-			return nil, err
-		}
+	switch {
+	case target.Record != "":
+		target.Group, err = u.record(ctx, target.Record)
+	case target.Group != 0:
+		err = u.merged(ctx, target.Group)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := u.checkWhole(ctx, target.Group); err != nil {
 		return nil, err
@@ -203,6 +207,16 @@ func (t *trail) add(step int, whole, old sql.NullString) error {
 		t.filled = names
 	}
 	return nil
+}
+
+// merged refuses a group that the run did not merge.
+func (u *undoer) merged(ctx context.Context, group int64) error {
+	var losers int64
+	err := u.one(ctx, "SELECT count(*) FROM semel_dedupe_map WHERE run = $1 AND grp = $2 AND state = 1", []any{u.run, group}, &losers)
+	if err == nil && losers == 0 {
+		err = refuse("run %d did not merge a group %d of %s, or it was taken back", u.run, group, u.root)
+	}
+	return err
 }
 
 // record finds the group of one loser.

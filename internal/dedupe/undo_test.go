@@ -101,6 +101,8 @@ func TestUndoParts(t *testing.T) {
 			b.refused(err, "did not merge the row 2")
 			_, err = b.undoPart(dedupe.Target{Run: run, Group: 2})
 			noError(b, err)
+			_, err = b.undoPart(dedupe.Target{Run: run, Group: 2, DropIndex: true})
+			b.refused(err, "did not merge a group 2 of "+b.full("customer")+", or it was taken back")
 			b.want("SELECT concat(id, '@', customer_id) FROM orders ORDER BY id", "10@1 20@2 30@1 40@4 50@5")
 			b.undo(run)
 			_, err = b.undoPart(dedupe.Target{Run: run + 1})
