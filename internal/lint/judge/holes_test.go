@@ -1,6 +1,7 @@
 package judge_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
@@ -19,7 +20,7 @@ type hole struct {
 // No statement that is known to mislead is called safe, and the database changes at its second run.
 func TestMisleading(t *testing.T) {
 	t.Parallel()
-	for _, h := range holes {
+	for _, h := range slices.Concat(holes, ripples) {
 		t.Run(h.d.String()+"/"+h.name, func(t *testing.T) {
 			t.Parallel()
 			w := newTwice(t, h.d)

@@ -44,6 +44,9 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	fired := j.triggers(t, onInsert)
 	i.overridden()
 	res = worse(res, j.returned(in.Returning))
+	if in.Ignore || in.Conflict != nil { // a second run evaluates the values and is not refused
+		res = worse(res, j.quiet(i))
+	}
 	res = worse(res, worse(fired.whenOnce, j.source(i)))
 	if in.Ignore && j.dialect == dialect.MySQL && (i.query || len(i.rows) > 1) && i.refersToItself() {
 		res = worse(res, judged(CannotTell, Cascades, "IGNORE leaves out rows whose parent is inserted after them: the next run inserts those"))
@@ -59,6 +62,22 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 		res = worse(res, fired.beforeIgnored())
 	}
 	return worse(res, covered)
+}
+
+// quiet judges whether evaluating the values and the defaults of the rows changes nothing.
+func (j *judge) quiet(i *insertion) Judgement {
+	res := judged(Safe, PlainValues, "")
+	res.Once = true
+	for _, row := range i.rows {
+		for _, def := range i.t.table.Columns {
+			e := row[strings.ToLower(def.Name)]
+			if _, byDefault := e.(*tree.Default); e == nil || byDefault {
+				e = def.Default
+			}
+			res = worse(res, j.evaluated(e))
+		}
+	}
+	return res
 }
 
 // refersToItself reports whether the table has a foreign key to itself.

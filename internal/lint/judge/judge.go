@@ -29,6 +29,8 @@ type judge struct {
 	// renamed are the names that the statement and the views give to other columns and to values; nil until they are asked for.
 	renamed map[string]bool
 	skips   bool // some query leaves out the rows that other sessions hold
+	// ripple is what the statement sets off; nil within what it has set off.
+	ripple *ripple
 }
 
 // Statement says whether a statement is safe to run twice, with what is known of the tables.
@@ -41,6 +43,10 @@ func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) (res Judg
 	j := &judge{dialect: d, schema: s, st: st, with: map[string]*tree.With{}, changed: map[string]bool{}, columns: map[string]map[string]bool{}}
 	j.note(st)
 	assumes := j.declared(st)
+	j.ripple = j.rippleOf(st)
+	for table := range j.ripple.tables {
+		j.changed[table], j.columns[table] = true, nil
+	}
 	defer func() {
 		if res.Verdict >= CannotTell {
 			return

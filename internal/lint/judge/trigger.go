@@ -45,7 +45,29 @@ func (j *judge) triggers(t *target, on event) firing {
 		one := j.trigger(trigger, t)
 		f.always, f.whenOnce, f.settled = worse(f.always, one.always), worse(f.whenOnce, one.whenOnce), f.settled && one.settled
 	}
+	j.rippled(&f, t)
 	return f
+}
+
+// rippled adds what the statement sets off elsewhere, by the triggers of other tables and by functions.
+func (j *judge) rippled(f *firing, t *target) {
+	if j.ripple == nil {
+		return
+	}
+	why := ""
+	switch {
+	case j.ripple.hidden != "":
+		why = "what it sets off may change the table: " + j.ripple.hidden
+	case j.ripple.tables[t.name]:
+		why = "a trigger or a function changes the table itself"
+	}
+	if why != "" {
+		unknown := judged(CannotTell, Triggered, why)
+		f.settled, f.always, f.whenOnce = false, worse(f.always, unknown), worse(f.whenOnce, unknown)
+	}
+	if j.ripple.twice != "" {
+		f.always = worse(f.always, judged(CannotTell, Triggered, "several statements of triggers change "+j.ripple.twice))
+	}
 }
 
 // waits reports whether a trigger may fire.
@@ -100,7 +122,10 @@ func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 // body judges a statement of a trigger. What it reads of the old row differs at the second run.
 func (j *judge) body(st tree.Statement) Judgement {
 	defer j.apart()()
+	ripple := j.ripple
+	j.ripple = nil
 	res := j.statement(st)
+	j.ripple = ripple
 	if readsOld(st) {
 		res = worse(res, judged(CannotTell, Triggered, "it reads the old row, which is another one at the second run"))
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -238,16 +239,32 @@ func (j *judge) changes(t *target, where tree.Expr, order []tree.Order, limit tr
 	selected := worse(worse(j.selection(where, t, false), j.sources(t.others, t, false)), j.limits(t, where, order, limit))
 	conditions := j.effectsOf(where).judgement()
 	rowLocal := selected.Verdict == Safe && limit == nil
-	if rowLocal && (conditions.Verdict == Safe || conditions.Verdict == Time) && fired.settled {
-		if why, assumes := j.guard(tree.Conjuncts(where), t); why != "" {
+	if rowLocal && (conditions.Verdict == Safe || conditions.Verdict == Time) {
+		why, assumes := j.guard(tree.Conjuncts(where), t)
+		switch {
+		case why != "" && !fired.settled: // what was set may be set back
+			return worse(conditions, fired.always)
+		case why != "":
 			res := judged(Safe, Guarded, "a second run finds no row: "+why)
 			conditions.Once = conditions.Verdict == Safe
 			res.Once, res.Assumes = conditions.Once, assumes
-			return worse(worse(res, conditions), fired.whenOnce)
+			return worse(worse(worse(res, conditions), fired.whenOnce), j.quietly(t))
 		}
 	}
 	res := worse(worse(selected, conditions), fired.always)
 	return worse(res, j.values(t, where))
+}
+
+// quietly judges whether the first run changes nothing apart from its rows while it computes their values.
+func (j *judge) quietly(t *target) Judgement {
+	res := judged(Safe, PlainValues, "")
+	res.Once = true
+	for _, name := range slices.Sorted(maps.Keys(t.set)) {
+		if one := j.evaluated(t.set[name].value); one.Verdict == CannotTell { // NOT SAFE is about a second call
+			res = worse(res, one)
+		}
+	}
+	return res
 }
 
 // limits judges ORDER BY and LIMIT of the statement itself.

@@ -59,6 +59,8 @@ func (t *translator) define(node *pg.Node) tree.Statement {
 		return &tree.Define{Kind: "create extension", Name: tree.Name{Name: s.GetExtname()}, Guarded: s.GetIfNotExists()}
 	case *pg.Node_CreateEnumStmt:
 		return &tree.Define{Kind: "create type", Name: qualified(words(n.CreateEnumStmt.GetTypeName()))}
+	case *pg.Node_CreateRangeStmt:
+		return &tree.Define{Kind: "create type", Name: qualified(words(n.CreateRangeStmt.GetTypeName()))}
 	case *pg.Node_CompositeTypeStmt:
 		return &tree.Define{Kind: "create type", Name: relation(n.CompositeTypeStmt.GetTypevar())}
 	case *pg.Node_CreateDomainStmt:

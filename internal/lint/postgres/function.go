@@ -42,7 +42,16 @@ func (t *translator) createFunction(s *pg.CreateFunctionStmt) tree.Statement {
 	default:
 		r.Unknown = "a function in " + language
 	}
+	switch language {
+	case "sql":
+		r.Does = r.Body
+	case "plpgsql":
+		r.Does, r.Hides = scanPLpgSQL(t.source)
+	default:
+		r.Hides = r.Unknown
+	}
 	for _, n := range s.GetParameters() {
+		r.Arguments = append(r.Arguments, typeName(n.GetFunctionParameter().GetArgType()))
 		if n.GetFunctionParameter().GetName() != "" && r.Unknown == "" {
 			r.Unknown = "the arguments of the function have names" // which look like columns
 		}

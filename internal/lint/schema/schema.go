@@ -82,6 +82,14 @@ func (s *Schema) Immutable(function string) bool {
 	return r != nil && r.Volatility == "immutable" && !r.Trigger
 }
 
+// Routine returns what the schema's functions of a name do, nil if it defines none or one of them was not understood.
+func (s *Schema) Routine(function string) *tree.Routine {
+	if s == nil || s.strangers[bare(function)] {
+		return nil
+	}
+	return s.routines[bare(function)]
+}
+
 // Defines reports whether the schema defines a type of a name, which is not a domain and so has no default.
 func (s *Schema) Defines(name string) bool { return s != nil && s.types[bare(name)] }
 
@@ -297,8 +305,13 @@ func (s *Schema) define(r *tree.Routine) {
 		s.routines = map[string]*tree.Routine{}
 	}
 	name := bare(r.Name.Name)
-	if old := s.routines[name]; old != nil && old.Volatility != "immutable" { // of several, the worst counts
-		r.Volatility = old.Volatility
+	if old := s.routines[name]; old != nil { // of several, the worst counts
+		if old.Volatility != "immutable" {
+			r.Volatility = old.Volatility
+		}
+		if !slices.Equal(old.Arguments, r.Arguments) {
+			r.Does, r.Hides = append(slices.Clip(r.Does), old.Does...), cmp.Or(r.Hides, old.Hides)
+		}
 	}
 	s.routines[name] = r
 	s.All(func(t *tree.Table) {

@@ -105,6 +105,8 @@ type Trigger struct {
 	Reordered bool     // its assignments happen under conditions
 	// Transitions are the names that the body has for tables of the changed rows (REFERENCING NEW TABLE AS).
 	Transitions []string
+	Does        []Statement // as those of the [Routine] that it calls
+	Hides       string
 }
 
 // Change is one action of ALTER TABLE.

@@ -6,6 +6,7 @@ import "slices"
 // two are joined by [Routine.Join].
 type Routine struct {
 	Name       Name
+	Arguments  []string // their types, those that it returns included
 	Volatility string   // "volatile", "stable" or "immutable"
 	Trigger    bool     // it returns trigger
 	Sets       []Assign // NEW.c := e
@@ -14,11 +15,14 @@ type Routine struct {
 	Unknown    string // why Body and Sets are not all of it
 	// Returns holds what a trigger function returns: "new", "old", "null" or "other".
 	Returns []string
+	// Does holds all statements and expressions of the body, whatever leads to them, and Hides why it may do more.
+	Does  []Statement
+	Hides string
 }
 
 // Join gives the trigger the body of the function that it calls.
 func (r *Routine) Join(t *Trigger) {
-	t.Sets, t.Body, t.Reordered, t.Unknown = r.Sets, r.Body, r.Reordered, r.Unknown
+	t.Sets, t.Body, t.Reordered, t.Unknown, t.Does, t.Hides = r.Sets, r.Body, r.Reordered, r.Unknown, r.Does, r.Hides
 	if t.Unknown != "" {
 		return
 	}
