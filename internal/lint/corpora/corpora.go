@@ -11,6 +11,7 @@ type part struct {
 	label, dialect string
 	paths          []string // patterns of folders with the statements
 	schema         []string // patterns of files that define the tables
+	module, inside string   // a module of the project whose file, inside of it, defines more of them
 	bare           bool     // without the schema
 }
 
@@ -19,6 +20,7 @@ func corpora() []corpus {
 	hatchet := part{
 		label: "hatchet, PostgreSQL", dialect: "postgresql", paths: []string{"pkg/repository"},
 		schema: []string{"sql/schema/v0.sql", "sql/schema/v1-core.sql", "sql/schema/v1-olap.sql", "sql/schema/pg-stubs.sql", "pkg/repository/sqlcv1/concurrency-additional-tables.sql"},
+		module: "github.com/hatchet-dev/pgoutbox", inside: "sqlc/schema.sql", // its triggers write to that
 	}
 	without := hatchet
 	without.label, without.bare = "hatchet without its schema", true

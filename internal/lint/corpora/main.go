@@ -6,11 +6,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -36,6 +38,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	sample := flags.Int("sample", 0, "print so many statements of a verdict")
 	verdict := flags.String("verdict", lint.NotSafe.String(), "the verdict of the sample")
 	seed := flags.Int("seed", 1, "chooses the sample")
+	only := flags.String("only", "", "measure the projects alone whose name contains this")
 	write := flags.String("write", "", "write the sample to this `folder`, a .sql file for each part")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -58,7 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	all, err := measure(ctx, root, out)
+	all, err := measure(ctx, root, *only, out)
 	if err != nil || *sample == 0 {
 		return err
 	}
@@ -72,9 +75,12 @@ type measured struct {
 }
 
 // measure judges all parts, and prints a row for each.
-func measure(ctx context.Context, root string, out io.Writer) (all []measured, err error) {
+func measure(ctx context.Context, root, only string, out io.Writer) (all []measured, err error) {
 	fmt.Fprintln(out, "| project | read from | statements | safe | safe but for a time | not safe | cannot tell |\n|---|---|---|---|---|---|---|") //nolint:errcheck // to a terminal.
 	for _, c := range corpora() {
+		if !strings.Contains(c.name, only) {
+			continue
+		}
 		if err := os.Chdir(filepath.Join(root, c.name)); err != nil { // packages are loaded from the working directory
 			return nil, err
 		}
@@ -110,6 +116,13 @@ func (p *part) judge(ctx context.Context) ([]lint.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.module != "" {
+		file, err := ofModule(ctx, p.module, p.inside)
+		if err != nil {
+			return nil, err
+		}
+		schema = append(schema, file)
+	}
 	paths, err := expand(p.paths)
 	if err != nil {
 		return nil, err
@@ -126,6 +139,19 @@ func (p *part) judge(ctx context.Context) ([]lint.Finding, error) {
 		generated := strings.HasSuffix(f.File, ".sql.go") // by sqlc, from a statement that is counted
 		return generated || len(f.Writes) == 0 && f.Rule != "variable-text"
 	}), err
+}
+
+// ofModule returns a file of a module that the project in the working directory uses.
+func ofModule(ctx context.Context, module, inside string) (string, error) {
+	var of struct{ Dir string }
+	out, err := exec.CommandContext(ctx, "go", "mod", "download", "-json", module).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &of)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find module %s: %w", module, err)
+	}
+	return filepath.Join(of.Dir, filepath.FromSlash(inside)), nil
 }
 
 // expand returns the files and folders of patterns, without tests. Each has to match something.

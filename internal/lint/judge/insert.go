@@ -55,7 +55,7 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	case in.Replace:
 		return worse(worse(res, fired.always), j.replace(i))
 	case in.Conflict != nil && !in.Conflict.Nothing:
-		return worse(worse(res, fired.always), j.upsert(i))
+		return worse(worse(res, fired.upserts), j.upsert(i))
 	}
 	covered := j.covered(i)
 	if covered.Verdict == Safe && (in.Ignore || in.Conflict != nil) {
@@ -92,7 +92,7 @@ func (j *judge) isView(name tree.Name) bool {
 
 // beforeIgnored is the verdict on triggers of a row that is then left out: those that fire before
 // have done their work.
-func (f firing) beforeIgnored() Judgement { return f.always }
+func (f firing) beforeIgnored() Judgement { return f.upserts }
 
 // fed judges an INSERT from the rows that a common table expression deleted, or changed, once.
 func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
@@ -132,7 +132,7 @@ func (j *judge) aggregated(s *tree.Select) bool {
 	found := s.Having != nil
 	look := func(e tree.Expr) bool {
 		c, ok := e.(*tree.Call)
-		found = found || ok && !c.Over && (orderless[c.Name] || ordered[c.Name] || others[c.Name] || j.effectOf(c) == stranger)
+		found = found || ok && !c.Over && (orderless[c.Name] || ordered[c.Name] || others[c.Name] || j.effectOf(c) == stranger && j.schema.Routine(c.Name) == nil)
 		return !found
 	}
 	for _, item := range s.Items {

@@ -29,7 +29,7 @@ type judge struct {
 	// renamed are the names that the statement and the views give to other columns and to values; nil until they are asked for.
 	renamed map[string]bool
 	skips   bool // some query leaves out the rows that other sessions hold
-	// ripple is what the statement sets off; nil within what it has set off.
+	// ripple follows what the statement sets off; nil within that.
 	ripple *ripple
 }
 

@@ -17,12 +17,13 @@ type ripple struct {
 	acts   string          // what has another effect, at each call
 	hidden string          // why it may write more
 	twice  string          // a table that several of their statements write
+	adds   map[string]bool // tables to which they only add rows that are not there
 	quiet  bool            // the rows change by a foreign key of MySQL, which fires no triggers
 	seen   map[string]bool
 }
 
 func (j *judge) newRipple() *ripple {
-	return &ripple{judge: j, tables: map[string]bool{}, seen: map[string]bool{}}
+	return &ripple{judge: j, tables: map[string]bool{}, adds: map[string]bool{}, seen: map[string]bool{}}
 }
 
 // rippleOf follows the parts of a statement that write.
@@ -73,8 +74,14 @@ func (r *ripple) statement(st tree.Statement) {
 
 // write follows the change of a table. direct says that the statement itself makes it.
 func (r *ripple) write(st tree.Statement, direct bool) {
-	if _, name := tree.Parts(st); !direct && name.Name != "" && r.tables[r.judge.base(name)] {
-		r.twice = r.judge.base(name)
+	if _, name := tree.Parts(st); !direct && name.Name != "" {
+		base := r.judge.base(name)
+		in, adds := st.(*tree.Insert)
+		adds = adds && in.Conflict != nil && in.Conflict.Nothing
+		if r.tables[base] && (!adds || !r.adds[base]) {
+			r.twice = base
+		}
+		r.adds[base] = adds && (r.adds[base] || !r.tables[base])
 	}
 	switch st := st.(type) {
 	case *tree.Insert:

@@ -27,12 +27,16 @@ var ripples = []hole{
 		create trigger b after insert on l for each row execute function lf();
 		create function tf() returns trigger language plpgsql as $$ begin insert into l(k) values (new.id); return null; end $$;
 		create trigger a after update on u for each row when (new.s='done') execute function tf();`, "update u set n=n+1, s='done' where id=1 and s='new'"},
-	{"value of a function that inserts a row", pg, rippled + `create function f() returns int language plpgsql as $$ begin insert into u(id) select max(id)+1 from u; return 1; end $$;`,
-		"update u set n=f(), s='done' where s='new'"},
+	{
+		"value of a function that inserts a row", pg, rippled + `create function f() returns int language plpgsql as $$ begin insert into u(id) select max(id)+1 from u; return 1; end $$;`,
+		"update u set n=f(), s='done' where s='new'",
+	},
 	{"value of a row that is left out", pg, rippled + `create function f() returns int language plpgsql as $$ begin update u set n=n+1; return 1; end $$;
 		create table l(k int primary key, v int);`, "insert into l values (1,f()) on conflict do nothing"},
-	{"value of a row that is left out", my, rippled + "create function f() returns int begin update u set n=n+1; return 1; end; create table l(k int primary key, v int);",
-		"insert ignore into l values (1,f())"},
+	{
+		"value of a row that is left out", my, rippled + "create function f() returns int begin update u set n=n+1; return 1; end; create table l(k int primary key, v int);",
+		"insert ignore into l values (1,f())",
+	},
 	{"default of a row that is left out", pg, rippled + `create function f() returns int language plpgsql as $$ begin update u set n=n+1; return 1; end $$;
 		create table l(k int primary key, v int, w int default f());`, "insert into l(k,v) values (1,2) on conflict (k) do update set v=excluded.v"},
 	{"default of a row that a query finds", pg, rippled + `create function f() returns int language plpgsql as $$ begin update u set n=n+1; return 1; end $$;

@@ -22,6 +22,7 @@ const (
 type firing struct {
 	always   Judgement // when a second run touches rows
 	whenOnce Judgement // when it touches none
+	upserts  Judgement // when it finds each row that it was to insert
 	settled  bool      // what a row is after the change is known
 }
 
@@ -30,13 +31,13 @@ type firing struct {
 func (j *judge) triggers(t *target, on event) firing {
 	none := judged(Safe, PlainValues, "")
 	none.Once = true
-	f := firing{always: none, whenOnce: none, settled: true}
+	f := firing{always: none, whenOnce: none, upserts: none, settled: true}
 	if t.table == nil {
 		return f
 	}
 	if t.table.Rules {
 		rule := judged(NotSafe, Triggered, "a rule of the table adds statements, which run each time")
-		f.always, f.whenOnce = rule, rule
+		f.always, f.whenOnce, f.upserts = rule, rule, rule
 	}
 	for _, trigger := range t.table.Triggers {
 		if !waits(trigger, on, t) {
@@ -44,6 +45,10 @@ func (j *judge) triggers(t *target, on event) firing {
 		}
 		one := j.trigger(trigger, t)
 		f.always, f.whenOnce, f.settled = worse(f.always, one.always), worse(f.whenOnce, one.whenOnce), f.settled && one.settled
+		if on == onInsert && trigger.Transitions() {
+			one.always = one.whenOnce // the rows that it found are not among the new ones
+		}
+		f.upserts = worse(f.upserts, one.always)
 	}
 	j.rippled(&f, t)
 	return f
@@ -63,10 +68,11 @@ func (j *judge) rippled(f *firing, t *target) {
 	}
 	if why != "" {
 		unknown := judged(CannotTell, Triggered, why)
-		f.settled, f.always, f.whenOnce = false, worse(f.always, unknown), worse(f.whenOnce, unknown)
+		f.settled, f.always, f.whenOnce, f.upserts = false, worse(f.always, unknown), worse(f.whenOnce, unknown), worse(f.upserts, unknown)
 	}
 	if j.ripple.twice != "" {
-		f.always = worse(f.always, judged(CannotTell, Triggered, "several statements of triggers change "+j.ripple.twice))
+		twice := judged(CannotTell, Triggered, "several statements of triggers change "+j.ripple.twice)
+		f.always, f.upserts = worse(f.always, twice), worse(f.upserts, twice)
 	}
 }
 
@@ -87,6 +93,9 @@ func waits(trigger *tree.Trigger, on event, t *target) bool {
 
 func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 	name := "trigger " + trigger.Name
+	if trigger.Transitions() {
+		return j.transition(trigger, t)
+	}
 	if trigger.Unknown != "" || trigger.Reordered || trigger.Instead || trigger.When != nil && len(trigger.Sets) > 0 {
 		why := trigger.Unknown
 		if why == "" {

@@ -44,9 +44,9 @@ func (t *translator) createFunction(s *pg.CreateFunctionStmt) tree.Statement {
 	}
 	switch language {
 	case "sql":
-		r.Does = r.Body
+		r.Does, r.Idle = r.Body, r.Body
 	case "plpgsql":
-		r.Does, r.Hides = scanPLpgSQL(t.source)
+		scanPLpgSQL(r, t.source)
 	default:
 		r.Hides = r.Unknown
 	}

@@ -11,26 +11,29 @@ import (
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
-// scanPLpgSQL collects all statements and expressions of a function, whatever leads to them. hides says why there may
-// be others.
-func scanPLpgSQL(definition string) (all []tree.Statement, hides string) {
+// scanPLpgSQL collects all statements and expressions of a function, whatever leads to them.
+func scanPLpgSQL(r *tree.Routine, definition string) {
 	text, err := pg.ParsePlPgSqlToJSON(definition)
 	if err != nil {
-		return nil, "the body of the function: " + err.Error()
+		r.Hides = "the body of the function: " + err.Error()
+		return
 	}
 	var function any
 	if err := json.Unmarshal([]byte(repaired(text)), &function); err != nil {
-		return nil, "the body of the function has a form that is not known"
+		r.Hides = "the body of the function has a form that is not known"
+		return
 	}
 	s := &plScan{}
 	s.walk(function)
-	return s.all, s.hides
+	r.Does, r.Idle, r.Hides = s.all, s.idle, s.hides
 }
 
 // plScan walks the tree of a function.
 type plScan struct {
 	all   []tree.Statement
+	idle  []tree.Statement // outside of loops over the rows of a query
 	hides string
+	loops int // around what is read
 }
 
 func (s *plScan) walk(v any) {
@@ -45,6 +48,9 @@ func (s *plScan) walk(v any) {
 			switch {
 			case strings.HasPrefix(key, "PLpgSQL_stmt_dyn"), key == "dynquery":
 				s.hides = "the function runs a text that it builds"
+			case key == "PLpgSQL_stmt_fors":
+				s.loop(one)
+				continue
 			case key == "PLpgSQL_expr":
 				if e, ok := one.(map[string]any); ok {
 					s.read(e)
@@ -52,6 +58,27 @@ func (s *plScan) walk(v any) {
 			}
 			s.walk(one)
 		}
+	}
+}
+
+// loop reads a loop over the rows of a query.
+func (s *plScan) loop(v any) {
+	loop, ok := v.(map[string]any)
+	if !ok {
+		s.hides = "a loop of the function is not known"
+		return
+	}
+	s.walk(loop["query"])
+	s.loops++
+	s.walk(loop["body"])
+	s.loops--
+}
+
+// add keeps a statement.
+func (s *plScan) add(st tree.Statement) {
+	s.all = append(s.all, st)
+	if s.loops == 0 {
+		s.idle = append(s.idle, st)
 	}
 }
 
@@ -67,7 +94,7 @@ func (s *plScan) read(e map[string]any) {
 	mode, _ := e["parseMode"].(float64)
 	if mode == plStatement {
 		for _, p := range parseAll(text, inTrigger) {
-			s.all = append(s.all, p.Statement)
+			s.add(p.Statement)
 		}
 		return
 	}
@@ -81,7 +108,7 @@ func (s *plScan) read(e map[string]any) {
 			s.hides = "an expression of the function: " + err.Error()
 			continue
 		}
-		s.all = append(s.all, &tree.Select{Items: []tree.Item{{Expr: value}}})
+		s.add(&tree.Select{Items: []tree.Item{{Expr: value}}})
 	}
 	if len(sides) == 0 {
 		s.hides = "an assignment of the function is not known"

@@ -26,7 +26,11 @@ func (t *translator) createTrigger(s *pg.CreateTrigStmt) tree.Statement {
 		Unknown: "function " + function + " is defined elsewhere",
 	}
 	for _, n := range s.GetTransitionRels() {
-		trigger.Transitions = append(trigger.Transitions, n.GetTriggerTransition().GetName())
+		if rows := n.GetTriggerTransition(); rows.GetIsNew() {
+			trigger.NewRows = rows.GetName()
+		} else {
+			trigger.OldRows = rows.GetName()
+		}
 	}
 	return &tree.Define{
 		Kind: "create trigger", Name: tree.Name{Name: s.GetTrigname()}, Guarded: s.GetReplace(),

@@ -103,11 +103,14 @@ type Trigger struct {
 	Unknown   string   // why the body is not known; empty when Body and Sets are all of it
 	Function  string   // that it calls
 	Reordered bool     // its assignments happen under conditions
-	// Transitions are the names that the body has for tables of the changed rows (REFERENCING NEW TABLE AS).
-	Transitions []string
-	Does        []Statement // as those of the [Routine] that it calls
-	Hides       string
+	// NewRows and OldRows are the names that the body has for tables of the changed rows (REFERENCING NEW TABLE AS).
+	NewRows, OldRows string
+	Does, Idle       []Statement // as those of the [Routine] that it calls
+	Hides            string
 }
+
+// Transitions reports whether the body reads the changed rows as a table.
+func (t *Trigger) Transitions() bool { return t.NewRows != "" || t.OldRows != "" }
 
 // Change is one action of ALTER TABLE.
 type Change struct {

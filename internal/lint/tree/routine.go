@@ -18,20 +18,18 @@ type Routine struct {
 	// Does holds all statements and expressions of the body, whatever leads to them, and Hides why it may do more.
 	Does  []Statement
 	Hides string
+	// Idle are those of them that run even if no loop finds a row.
+	Idle []Statement
 }
 
 // Join gives the trigger the body of the function that it calls.
 func (r *Routine) Join(t *Trigger) {
-	t.Sets, t.Body, t.Reordered, t.Unknown, t.Does, t.Hides = r.Sets, r.Body, r.Reordered, r.Unknown, r.Does, r.Hides
+	t.Sets, t.Body, t.Reordered, t.Unknown, t.Does, t.Hides, t.Idle = r.Sets, r.Body, r.Reordered, r.Unknown, r.Does, r.Hides, r.Idle
 	if t.Unknown != "" {
 		return
 	}
 	if !r.Trigger {
 		t.Unknown = "function " + r.Name.Name + " does not return trigger"
-		return
-	}
-	if len(t.Transitions) > 0 {
-		t.Unknown = "function " + r.Name.Name + " reads the changed rows as a table"
 		return
 	}
 	wanted := "new"
