@@ -41,10 +41,24 @@ func (j *judge) advised(st tree.Statement, res Judgement) Judgement {
 
 var versionName = regexp.MustCompile(`(?i)^(row_?)?(version|revision|rev|lock_version|generation|etag_?version|epoch)(_?(no|nr|number))?$`)
 
+// relativeFirst puts the parts that compute a value from the old one before the others.
+func (j *judge) relativeFirst(writes []tree.Statement) []tree.Statement {
+	relative := func(st tree.Statement) bool {
+		u, ok := st.(*tree.Update)
+		if !ok {
+			return false
+		}
+		t := j.target(u.Table, u.As, u.From)
+		return slices.ContainsFunc(u.Set, func(a tree.Assign) bool { return t.readsOwn(a.Value, strings.ToLower(a.Column)) })
+	}
+	first := slices.DeleteFunc(slices.Clone(writes), func(st tree.Statement) bool { return !relative(st) })
+	return append(first, writes...)
+}
+
 // versionAdvice proposes a version in the condition: a column of the table, or a new one.
 func (j *judge) versionAdvice(st tree.Statement) string {
 	table, column := "t", ""
-	for _, one := range writesOf(st) {
+	for _, one := range j.relativeFirst(writesOf(st)) {
 		var name tree.Name
 		switch one := one.(type) {
 		case *tree.Update:
@@ -57,7 +71,10 @@ func (j *judge) versionAdvice(st tree.Statement) string {
 			continue
 		}
 		table = name.Name
-		if t := j.schema.Table(name); t != nil {
+		if j.isView(name) {
+			table = j.base(name)
+		}
+		if t := j.schema.Table(tree.Name{Schema: name.Schema, Name: table}); t != nil {
 			i := slices.IndexFunc(t.Columns, func(c *tree.ColumnDef) bool { return versionName.MatchString(c.Name) && typeOf(c.Type) == integer })
 			if i >= 0 {
 				column = t.Columns[i].Name

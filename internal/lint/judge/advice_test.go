@@ -12,7 +12,7 @@ import (
 // What is not safe comes with what would make it safe, in the names of the schema.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
-	const ddl = `create table "Order"(id int primary key, ref varchar(20), total int, revision int not null default 0, at timestamp null); create table "Ev"(ref varchar(20), total int, at timestamp null); create table acc(id int primary key, n int); create table log(id int, msg text, at timestamp null);`
+	const ddl = `create table "Order"(id int primary key, ref varchar(20), total int, revision int not null default 0, at timestamp null); create table "Ev"(ref varchar(20), total int, at timestamp null); create table acc(id int primary key, n int); create table log(id int, msg text, at timestamp null); create view few as select id, n from acc where n > 0;`
 	for _, one := range []struct {
 		d               dialect.Dialect
 		statement, want string
@@ -20,6 +20,9 @@ func TestAdvice(t *testing.T) {
 		{pg, `update acc set n=n-$1 where id=$2`, "ALTER TABLE acc ADD COLUMN version bigint NOT NULL DEFAULT 0; then SET …, version = version + 1 WHERE … AND version = $3"},
 		{pg, `update "Order" set total=total+1 where id=$1`, "SET …, revision = revision + 1 WHERE … AND revision = $2"},
 		{lite, `update acc set n=n-? where id=?`, "AND version = ?"},
+		{pg, "with d as (delete from log where id=1 returning id), o as (update log set msg='x' where id=3) update acc set n=n-1 from d where acc.id=d.id", "ALTER TABLE acc ADD COLUMN version"},
+		{pg, "with d as (update log set msg='x' where id=3 returning id) update acc set n=n-1 where acc.id=3", "ALTER TABLE acc ADD COLUMN version"},
+		{pg, "update few set n=n-1", "ALTER TABLE acc ADD COLUMN version"},
 		{pg, `insert into log(at) values ($1)`, "ALTER TABLE log ADD COLUMN request_id varchar(100) UNIQUE"},
 		{pg, `insert into "Ev"(ref, total, at) values ($1,$2,$3)`, `CREATE UNIQUE INDEX ev_ref_key ON "Ev" (ref)`},
 		{my, "insert into log(id, msg) values (?,?)", "CREATE UNIQUE INDEX log_id_key ON log (id)"},

@@ -41,6 +41,7 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	if why := i.spread(); why != "" {
 		return worse(res, judged(CannotTell, Unproven, why))
 	}
+	t.one = !i.query && len(i.rows) == 1
 	fired := j.triggers(t, onInsert)
 	i.overridden()
 	res = worse(res, j.returned(in.Returning))
@@ -240,7 +241,7 @@ func (j *judge) inserted(i *insertion, row map[string]tree.Expr, column string) 
 // source judges the query of INSERT … SELECT.
 func (j *judge) source(i *insertion) Judgement {
 	if !i.query {
-		return judged(Safe, PlainValues, "")
+		return Judgement{Verdict: Safe, Rule: PlainValues, Once: true}
 	}
 	rows := *i.Source
 	if rows.SetOp == "" {

@@ -20,6 +20,7 @@ type target struct {
 	set     map[string]assign // explicitly
 	moved   map[string]bool   // that a foreign key may change after the statement has set them
 	changed map[string]bool   // tables that the statement changes with it
+	one     bool              // the statement is about one row
 }
 
 // assign is the value that a column gets.

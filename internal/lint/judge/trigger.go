@@ -120,6 +120,9 @@ func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 			one.Why = name + " runs each time: " + one.Why
 			one.Rule = Triggered
 		}
+		if trigger.EachRow && !t.one && !j.inAnyOrder(st, t) {
+			one = worse(one, judged(CannotTell, Triggered, "each row fires "+name+": what the last one writes stays, and their order is open"))
+		}
 		f.always = worse(f.always, one)
 		if !trigger.EachRow {
 			f.whenOnce = worse(f.whenOnce, one)

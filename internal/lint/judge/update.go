@@ -235,6 +235,7 @@ func (t *target) putAll(list []tree.Expr, seen map[string]tree.Expr) []tree.Expr
 
 // changes judges the assignments of t under a condition.
 func (j *judge) changes(t *target, where tree.Expr, order []tree.Order, limit tree.Expr) Judgement {
+	t.one = j.namesRow(where, t)
 	fired := j.triggers(t, onUpdate)
 	selected := worse(worse(j.selection(where, t, false), j.sources(t.others, t, false)), j.limits(t, where, order, limit))
 	conditions := j.effectsOf(where).judgement()

@@ -17,7 +17,7 @@ func (j *judge) upsert(i *insertion) Judgement {
 		return covered
 	}
 	res := judged(Safe, SameRow, "the update writes what the insert has written")
-	res.Assumes = covered.Assumes
+	res.Assumes = append(slices.Clip(covered.Assumes), j.lastWins(i)...)
 	if j.dialect == dialect.MySQL && j.severalKeys(i) {
 		res = worse(res, judged(CannotTell, Unproven, "the row may match another one by another key"))
 	}
@@ -51,6 +51,15 @@ func (j *judge) upsert(i *insertion) Judgement {
 		}
 	}
 	return res
+}
+
+// lastWins says what a verdict assumes when several rows of the query may have one key: PostgreSQL refuses that, in
+// the others the last one stays.
+func (j *judge) lastWins(i *insertion) []string {
+	if !i.query || j.dialect == dialect.PostgreSQL {
+		return nil
+	}
+	return []string{"rows of the query that have the same key come in the same order each time"}
 }
 
 // rewrites reports whether the columns that the condition of the update reads get values that do not depend on the row:
@@ -265,7 +274,7 @@ func (j *judge) replace(i *insertion) Judgement {
 	if res.Verdict != Safe {
 		return res
 	}
-	res.Once = false
+	res.Once, res.Assumes = false, append(slices.Clip(res.Assumes), j.lastWins(i)...)
 	for _, row := range i.rows {
 		for _, def := range i.t.table.Columns {
 			v := j.inserted(i, row, strings.ToLower(def.Name))

@@ -78,7 +78,7 @@ func parseOne(text string, tokens []token, in place) (statement tree.Statement, 
 	}
 	result, err := pg.Parse(rewritten)
 	if err != nil {
-		return nil, fmt.Errorf("syntax error: %w", err)
+		return nil, errors.New("syntax error: " + strings.TrimPrefix(err.Error(), "syntax error "))
 	}
 	if len(result.GetStmts()) != 1 {
 		return nil, fmt.Errorf("syntax error: %d statements", len(result.GetStmts()))
