@@ -28,9 +28,9 @@ type Claim struct {
 	// unbounded: made by an operator; the scope's quotas do not count it.
 	unbounded bool
 
-	ctx    claimContext
-	cancel context.CancelCauseFunc
-	clock  lease.Clock[Detached]
+	ctx   claimContext
+	life  lease.Life
+	clock lease.Clock[Detached]
 }
 
 // claimContext is the context of the work: it has the values of the context
@@ -68,10 +68,9 @@ func (a *attempt) open(s step) *Claim {
 	g := a.guard
 	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, unbounded: a.unbounded}
 	c.clock.Began, c.clock.Lease, c.clock.MaxRun = s.began, g.policy.Lease, g.policy.MaxRun
-	life, cancel := context.WithCancelCause(context.Background())
-	c.ctx, c.cancel = claimContext{Context: life, values: a.ctx, claim: c}, cancel
+	c.ctx = claimContext{Context: &c.life, values: a.ctx, claim: c}
 	g.core.opened(c)
-	c.clock.Start(min(g.policy.Lease, s.rec.LeaseLeft()), c.renew)
+	c.clock.Start(&g.core.beats, min(g.policy.Lease, s.rec.LeaseLeft()), (*heartbeat)(c))
 	return c
 }
 
@@ -219,7 +218,7 @@ func (c *Claim) end(cause error) {
 	}
 	core := c.guard.core
 	if !detached {
-		c.cancel(cause)
+		c.life.End(cause)
 		core.ended(c)
 	}
 	core.waiters.Wake(c.digest)

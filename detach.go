@@ -51,7 +51,7 @@ func (d *Detached) End() {
 	core.abandoned.Remove(d)
 	core.detached.Add(-1)
 	if settled := c.clock.Return(); settled {
-		c.cancel(context.Canceled)
+		c.life.End(context.Canceled)
 		core.ended(c)
 	}
 }
@@ -67,5 +67,5 @@ func (d *Detached) Abandon(idle time.Duration) {
 }
 
 func (d *Detached) cutOff() {
-	d.claim.cancel(fmt.Errorf("%w: the caller has gone, and the answer made no progress", context.Canceled))
+	d.claim.life.End(fmt.Errorf("%w: the caller has gone, and the answer made no progress", context.Canceled))
 }

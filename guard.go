@@ -106,8 +106,9 @@ type core struct {
 
 	abandoned waiting.Oldest[*Detached]
 
-	open waiting.Group[*Claim]
-	solo waiting.Solo // transactions that run
+	open  waiting.Group[*Claim]
+	beats lease.Beats  // of the claims
+	solo  waiting.Solo // transactions that run
 }
 
 // New returns a guard over the store. The guard does not own the store: close

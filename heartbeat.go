@@ -10,9 +10,11 @@ import (
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// renew is the heartbeat: called by the claim's timer, every third of a lease.
-func (c *Claim) renew() {
-	core := c.guard.core
+// heartbeat is a claim as its clock calls it, every third of a lease.
+type heartbeat Claim
+
+func (h *heartbeat) Beat() {
+	c, core := (*Claim)(h), h.guard.core
 	core.background.Enter()
 	defer core.background.Exit()
 	overrun := fmt.Errorf("%w: it ran for %v", context.DeadlineExceeded, c.clock.MaxRun)
@@ -27,9 +29,9 @@ func (c *Claim) renew() {
 	case lease.Overrun:
 		c.lose(overrun)
 	case lease.DetachedOverrun:
-		c.cancel(overrun)
+		c.life.End(overrun)
 	case lease.Silence:
-		c.cancel(fmt.Errorf("settle: %w", context.DeadlineExceeded)) // the store hangs: settleAgain takes over
+		c.life.End(fmt.Errorf("settle: %w", context.DeadlineExceeded)) // the store hangs: settleAgain takes over
 	case lease.Nothing:
 	}
 }
@@ -71,7 +73,7 @@ func (c *Claim) lose(err error) {
 	if !errors.Is(err, ErrLost) {
 		err = fmt.Errorf("%w: %w", ErrLost, err)
 	}
-	c.cancel(err)
+	c.life.End(err)
 	if hook := c.guard.core.trace.Lost; hook != nil {
 		hook(&c.ctx, LostInfo{Digest: c.digest, Fence: c.fence, Held: time.Since(c.clock.Began), Err: err})
 	}
@@ -98,4 +100,5 @@ func (c *core) loseAll() {
 		claim.lose(ErrClosed)
 		claim.clock.Stop()
 	}
+	c.beats.Rest()
 }

@@ -159,7 +159,9 @@ func TestEndOfWait(t *testing.T) {
 		b.want(mergedCount, "2250")
 		b.free()
 		b.undo(1)
-		b.restored(before)
+		if b.state() != before {
+			b.Error("the undo leaves another state")
+		}
 	})
 }
 

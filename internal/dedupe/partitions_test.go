@@ -28,7 +28,9 @@ func TestPartitionsOfMariaDB(t *testing.T) {
 	_, err := b.tryFinish(p)
 	b.refused(err, "is partitioned by at, which is not a field of the rule")
 	b.undo(run)
-	b.restored(before)
+	if b.state() != before {
+		t.Error("the undo leaves another state")
+	}
 	p = b.plan("invoice", "number;at", q)
 	b.merge(p)
 	b.want("SELECT id FROM invoice ORDER BY id", "1 3 4")

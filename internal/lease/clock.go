@@ -17,7 +17,8 @@ type Clock[W any] struct {
 	MaxRun time.Duration // bounds the work
 
 	mu      sync.Mutex // guards the fields below
-	beat    *time.Timer
+	beats   *Beats
+	beat    beat
 	trusted time.Time // until when the lease can be relied on
 	phase   phase
 	work    *W // detached work, which the timer bounds after the settlement
@@ -47,13 +48,14 @@ const (
 	Silence
 )
 
-// Start lets the timer call beat. left is the rest of the lease: less than all of it when a repeated call found that
+// Start lets beats call the beater. left is the rest of the lease: less than all of it when a repeated call found that
 // it had won before.
-func (c *Clock[W]) Start(left time.Duration, beat func()) {
+func (c *Clock[W]) Start(beats *Beats, left time.Duration, beater interface{ Beat() }) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trusted = c.trustedFrom(c.Began).Add(left - c.Lease)
-	c.beat = time.AfterFunc(min(left/3, c.MaxRun)-time.Since(c.Began), beat)
+	c.beats, c.beat.beater = beats, beater
+	beats.set(&c.beat, min(left/3, c.MaxRun)-time.Since(c.Began))
 }
 
 // trustedFrom returns the moment from which a lease asked for at began may have lapsed.
@@ -85,7 +87,7 @@ func (c *Clock[W]) Renewed(began time.Time) {
 	defer c.mu.Unlock()
 	c.trusted = c.trustedFrom(began)
 	if c.phase == open {
-		c.beat.Reset(max(0, min(c.Lease/3-time.Since(began), c.MaxRun-time.Since(c.Began))))
+		c.beats.set(&c.beat, max(0, min(c.Lease/3-time.Since(began), c.MaxRun-time.Since(c.Began))))
 	}
 }
 
@@ -105,7 +107,7 @@ func (c *Clock[W]) Settle(timeout time.Duration) bool {
 		return false
 	}
 	c.phase = settling
-	c.beat.Reset(timeout)
+	c.beats.set(&c.beat, timeout)
 	return true
 }
 
@@ -124,9 +126,9 @@ func (c *Clock[W]) End() (first, detached bool) {
 	c.phase = ended
 	switch {
 	case !detached:
-		c.beat.Stop()
+		c.beats.unset(&c.beat)
 	case first:
-		c.beat.Reset(max(0, c.MaxRun-time.Since(c.Began)))
+		c.beats.set(&c.beat, max(0, c.MaxRun-time.Since(c.Began)))
 	}
 	return first, detached
 }
@@ -136,7 +138,7 @@ func (c *Clock[W]) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.phase != ended {
-		c.beat.Stop()
+		c.beats.unset(&c.beat)
 	}
 }
 
@@ -160,7 +162,7 @@ func (c *Clock[W]) Return() (settled bool) {
 	defer c.mu.Unlock()
 	c.work = nil
 	if c.phase == ended {
-		c.beat.Stop()
+		c.beats.unset(&c.beat)
 	}
 	return c.phase == ended
 }

@@ -15,7 +15,7 @@ func TestClock(t *testing.T) {
 		began := time.Now()
 		c := lease.Clock[int]{Began: began, Lease: 30 * time.Second, MaxRun: time.Minute}
 		beats := make(chan time.Duration, 9)
-		c.Start(15*time.Second, func() { beats <- time.Since(began) })
+		c.Start(&lease.Beats{}, 15*time.Second, beater(func() { beats <- time.Since(began) }))
 		if at := <-beats; at != 5*time.Second {
 			t.Errorf("it beats after %v, want a third of what is left", at)
 		}
@@ -40,7 +40,7 @@ func TestClockAfterTheSettlement(t *testing.T) {
 		began := time.Now()
 		c := lease.Clock[int]{Began: began, Lease: time.Hour, MaxRun: time.Minute}
 		beats := make(chan time.Duration, 9)
-		c.Start(time.Hour, func() { beats <- time.Since(began) })
+		c.Start(&lease.Beats{}, time.Hour, beater(func() { beats <- time.Since(began) }))
 		work := new(int)
 		if got := c.Detach(work); got != work {
 			t.Errorf("detached as %p, want %p", got, work)
@@ -82,3 +82,7 @@ func expect(t *testing.T, c *lease.Clock[int], due lease.Due, trusted time.Time)
 		t.Errorf("due %d, trusted until %v; want %d, %v", gotDue, gotTrusted, due, trusted)
 	}
 }
+
+type beater func()
+
+func (b beater) Beat() { b() }

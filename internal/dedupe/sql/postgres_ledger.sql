@@ -18,11 +18,12 @@ CREATE TABLE IF NOT EXISTS semel_dedupe_map (
     winner text NOT NULL,
     state smallint NOT NULL DEFAULT 0,
     reason text,
-    PRIMARY KEY (run, grp, item)
+    PRIMARY KEY (run, item)
 );
 CREATE INDEX IF NOT EXISTS semel_dedupe_map_open ON semel_dedupe_map (run, grp) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS semel_dedupe_map_group ON semel_dedupe_map (run, grp);
 CREATE TABLE IF NOT EXISTS semel_dedupe_audit (
-    id bigint GENERATED ALWAYS AS IDENTITY,
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     run bigint NOT NULL,
     grp bigint NOT NULL,
     item bigint NOT NULL,
@@ -36,7 +37,7 @@ CREATE TABLE IF NOT EXISTS semel_dedupe_audit (
     at timestamptz NOT NULL DEFAULT now(),
     undone_at timestamptz,
     undone_by text,
-    kept text,
-    PRIMARY KEY (run, grp, id)
+    kept text
 );
+CREATE INDEX IF NOT EXISTS semel_dedupe_audit_group ON semel_dedupe_audit (run, grp);
 CREATE INDEX IF NOT EXISTS semel_dedupe_audit_row ON semel_dedupe_audit (tbl, "key") WHERE step = 2;
