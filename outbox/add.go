@@ -186,7 +186,7 @@ func (o *Outbox) statement(rows []added, again string) (text string, args []any)
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString("(" + o.names.dialect.Placeholders(len(args)+1, columns) + ", " + nowOf(o.names.dialect) + ")")
+		b.WriteString("(" + o.names.dialect.Placeholders(len(args)+1, columns) + ", " + o.names.dialect.Now() + ")")
 		args = append(append(args, rows[i].values()...), rows[i].partition())
 	}
 	if again != "" {

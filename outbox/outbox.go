@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/semel-dev/semel/ids"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // maxMaxBody bounds Options.MaxBodyBytes: no database takes more in one value.
@@ -55,9 +56,9 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Outbox, error) {
 	case maxBody < 0 || maxBody > min(maxMaxBody, math.MaxInt):
 		return nil, fmt.Errorf("outbox: MaxBodyBytes %d is not between 1 and %d", maxBody, maxMaxBody)
 	}
-	d, err := find(ctx, db)
+	d, err := dialect.Find(ctx, db)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("outbox: open: %w", err)
 	}
 	names, err := namesOf(d, o.Table)
 	if err != nil {

@@ -61,7 +61,7 @@ func namesOf(d dialect.Dialect, table string) (names, error) {
 		"{{hold}}", d.QuotePath(table+"_hold"),
 		"{{meta}}", d.QuotePath(table+"_meta"),
 		"{{index}}", d.Quote(bare+"_part"),
-		"{{now}}", nowOf(d),
+		"{{now}}", d.Now(),
 		"{{bytes}}", map[bool]string{true: "length", false: "octet_length"}[d == dialect.SQLite],
 	)}, nil
 }
@@ -74,47 +74,12 @@ func cutSchema(table string) (schema, bare string) {
 	return "", table
 }
 
-// nowOf is the database's clock in milliseconds since 1970.
-func nowOf(d dialect.Dialect) string {
-	switch d {
-	case dialect.PostgreSQL:
-		return "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-	case dialect.MySQL:
-		return "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
-	case dialect.SQLite:
-	}
-	return "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
-}
-
 // fill returns the text of a file with the names in it.
 func (n names) fill(name string) string {
 	return n.text(string(must.Get(files.ReadFile("sql/" + name + ".sql")))) // embedded
 }
 
 func (n names) text(s string) string { return n.replacer.Replace(s) }
-
-// find asks the database which dialect it speaks.
-func find(ctx context.Context, db *sql.DB) (dialect.Dialect, error) {
-	if err := db.PingContext(ctx); err != nil {
-		return 0, fmt.Errorf("outbox: open: %w", err)
-	}
-	var version string
-	//semel:safe it only reads
-	if err := db.QueryRowContext(ctx, "SELECT version()").Scan(&version); err == nil {
-		switch {
-		case strings.HasPrefix(version, "PostgreSQL"):
-			return dialect.PostgreSQL, nil
-		case version != "" && '0' <= version[0] && version[0] <= '9': // 8.0.36, 10.11.6-MariaDB
-			return dialect.MySQL, nil
-		}
-		return 0, fmt.Errorf("outbox: open: the database calls itself %q, and is neither PostgreSQL, MySQL, MariaDB nor SQLite", version)
-	}
-	//semel:safe it only reads
-	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
-		return 0, fmt.Errorf("outbox: open: the database is neither PostgreSQL, MySQL, MariaDB nor SQLite: %w", err)
-	}
-	return dialect.SQLite, nil
-}
 
 // prepare looks at the tables, and makes them if it may.
 func (o *Outbox) prepare(ctx context.Context, skip bool) error {
