@@ -195,7 +195,7 @@ func conflictIsReplayed(t *testing.T, db *guardtest.Database, guard *semel.Guard
 	var events []outcomelog.Event
 	for i := range decisions {
 		e := decisions[i].Event()
-		if len(e.Key) != outcomelog.KeyDigits {
+		if len(e.Key) != 2*len(semel.Digest{}) {
 			t.Errorf("key %q", e.Key)
 		}
 		e.Key = ""

@@ -42,5 +42,5 @@ func keyOf(ctx context.Context) string {
 	if digest == (semel.Digest{}) {
 		return ""
 	}
-	return digest.String()[:outcomelog.KeyDigits]
+	return digest.String()
 }

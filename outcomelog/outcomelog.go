@@ -39,7 +39,7 @@ const (
 type Event struct {
 	Door    Door
 	Outcome Outcome
-	// Key is the first [KeyDigits] digits of the key's digest, in hexadecimal.
+	// Key is the key's digest, in hexadecimal. A log line has its first [KeyDigits] digits.
 	Key string
 	// Route names the route or pattern.
 	Route string
@@ -49,6 +49,9 @@ type Event struct {
 	Fields []string
 	// Status is the HTTP status of the answer; 0 for none.
 	Status int
+	// Made is the path of what the answer says was made. It is for package archive: no log line has it, because a path can
+	// be a secret of its own.
+	Made string
 }
 
 // Sink takes events. It may be called from any goroutine, and must return at
@@ -64,7 +67,7 @@ func (e Event) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("door", string(e.Door)),
 		slog.String("outcome", string(e.Outcome)),
-		slog.String("key", e.Key),
+		slog.String("key", e.Key[:min(len(e.Key), KeyDigits)]),
 		slog.String("route", e.Route),
 		slog.String("rule", e.Rule),
 		slog.Any("fields", fields),

@@ -73,6 +73,16 @@ type scratch struct {
 
 func newScratch() any { return &scratch{envelope: make([]byte, 0, firstBufferBytes)} }
 
+// location returns that of the answer, or "".
+func (c *capture) location() string {
+	for i := range c.mem.sent {
+		if f := &c.mem.sent[i]; f.name == "Location" && len(f.values) > 0 {
+			return f.values[0]
+		}
+	}
+	return ""
+}
+
 // reset empties the scratch for the next request.
 func (s *scratch) reset() {
 	s.envelope, s.short = reuse(s.envelope), reuse(s.short)

@@ -2,6 +2,7 @@ package semelhttp
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/outcomelog"
@@ -18,7 +19,7 @@ func (d *Decision) Event() outcomelog.Event {
 		Door: outcomelog.Middleware, Outcome: d.Outcome, Route: d.Pattern, Status: d.Status, Rule: d.Rule, Fields: d.Fields,
 	}
 	if d.Digest != (semel.Digest{}) {
-		e.Key = d.Digest.String()[:outcomelog.KeyDigits]
+		e.Key = d.Digest.String()
 	}
 	ran := d.Outcome == outcomelog.Executed || d.Outcome == outcomelog.NotStored
 	switch {
@@ -31,5 +32,23 @@ func (d *Decision) Event() outcomelog.Event {
 	case ran:
 		e.Outcome = outcomelog.Created
 	}
+	if d.Status < http.StatusBadRequest {
+		e.Made = pathOf(d.Location)
+	}
 	return e
+}
+
+// pathOf returns the path of a location, without a host, a query and a fragment, which can hold what others must not see.
+func pathOf(location string) string {
+	if i := strings.IndexAny(location, "?#"); i >= 0 {
+		location = location[:i]
+	}
+	scheme, rest, found := strings.Cut(location, "//")
+	if absolute := found && (scheme == "" || strings.HasSuffix(scheme, ":")); !absolute {
+		return location
+	}
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return rest[i:]
+	}
+	return ""
 }

@@ -200,6 +200,7 @@ func (ex *exchange) tell() {
 	d := &ex.decision
 	if ex.run != nil {
 		d.Said, d.Rule, d.Fields = ex.run.note.Said()
+		d.Location = ex.run.location
 	}
 	d.Took, d.Method, d.Pattern = time.Since(ex.began), ex.request.Method, ex.request.Pattern
 	ex.m.set.OnDecision(ex.request.Context(), *d)

@@ -30,8 +30,9 @@ type execution struct {
 	release bool     // a stream whose claim is released when the handler returns
 	asked   disposal // by the handler, with Dispose
 
-	outcome outcomelog.Outcome
-	err     error // of the settlement
+	outcome  outcomelog.Outcome
+	err      error  // of the settlement
+	location string // of the answer, for the decision
 }
 
 // claim is the right under which a handler runs: a [semel.Claim], or a
@@ -164,6 +165,7 @@ func (run *execution) close(strayed bool) {
 		c.stream.end()
 	}
 	if !strayed {
+		run.location = c.location()
 		c.mem.reset()
 		c.m.scratches.Put(c.mem)
 		c.mem, run.request = nil, nil

@@ -170,6 +170,8 @@ type Decision struct {
 	Said   outcomelog.Outcome
 	Rule   string
 	Fields []string
+	// Location is that of the handler's answer.
+	Location string
 }
 
 // settings are the options with the defaults filled in.
