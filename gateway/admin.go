@@ -33,7 +33,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 	if len(g.config.AdminTokens) > 0 {
 		mux.Handle(console.Path, must.Get(console.New(g.guard, console.Options{
 			API: api, Logger: g.log, History: g.history, LiveClaims: g.config.Guard.LiveClaims,
-			Prometheus: g.config.PrometheusURL, Done: g.streams,
+			Prometheus: g.config.PrometheusURL, Done: g.streams, OutcomeLog: g.config.OutcomeLog,
 			Routes: g.shownRoutes(), Rules: g.config.Rules, Settings: g.config.settings(),
 		})))
 	}

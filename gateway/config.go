@@ -15,6 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/operator"
+	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -81,6 +82,9 @@ type Config struct {
 	// AdminTokens let operators use the admin API under /v1/ of the admin
 	// handler; without any it is off. The store must be a [semel.Lister] then.
 	AdminTokens []adminapi.Token
+	// OutcomeLog keeps the outcome of requests that ran, for operators to search it in the console. The caller closes it after the
+	// gateway. Default: it is in the log alone.
+	OutcomeLog *archive.Archive
 	// PrometheusURL is the page that the console links to for the counts of all processes. Default: none.
 	PrometheusURL string
 	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on.

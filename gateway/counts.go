@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"sync"
 
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/outcomelog"
@@ -44,15 +45,14 @@ func (m *metrics) counts() console.Counts {
 	return c
 }
 
-// keepHistory keeps the counts of every minute until ctx ends. The result waits for the end.
-func (g *Gateway) keepHistory(ctx context.Context) (wait func()) {
-	if g.history == nil {
-		return func() {}
+// observe keeps the counts of every minute, and watches for unknown outcomes, until ctx ends. The result waits for the end.
+func (g *Gateway) observe(ctx context.Context) (wait func()) {
+	var all sync.WaitGroup
+	if g.history != nil {
+		all.Go(func() { g.history.Run(ctx) })
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		g.history.Run(ctx)
-	}()
-	return func() { <-done }
+	if g.unknown != nil && g.config.AdminListen != adminOff {
+		all.Go(func() { g.unknown.Run(ctx) })
+	}
+	return all.Wait
 }

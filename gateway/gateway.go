@@ -14,6 +14,7 @@ import (
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/recent"
+	"github.com/semel-dev/semel/internal/watch"
 )
 
 // policyPath serves the policy that callers may rely on.
@@ -42,6 +43,8 @@ type Gateway struct {
 	failed atomic.Pointer[recent.Set]
 	// history is that of the console; nil without one.
 	history *console.History
+	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
+	unknown *watch.Unknown
 	// streams ends with the event streams of the console.
 	streams    <-chan struct{}
 	endStreams func()
@@ -66,6 +69,9 @@ func New(c *Config) (*Gateway, error) {
 	options.Trace = g.metrics.trace(options.Trace)
 	if g.guard, err = semel.New(config.Store, &options); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	if g.unknown, _ = watch.New(g.guard); g.unknown != nil { // its error is that the store cannot show its records
+		g.metrics.registry.MustRegister(g.unknown.Gauges()...)
 	}
 	if g.forms, err = forms.New(formsView{g}, g.formsConfig()); err == nil {
 		g.router, err = g.newRouter(g.newProxy(target, g.upstream))

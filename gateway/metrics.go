@@ -73,6 +73,11 @@ func newMetrics(g *Gateway) *metrics {
 		gauge("waiters", "Requests waiting for a running twin now.", func() float64 { return float64(g.guard.Waiting()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	if log := g.config.OutcomeLog; log != nil {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Namespace: metricNamespace, Name: "outcome_log_dropped_total", Help: "Outcomes that the outcome log in the database has not kept.",
+		}, func() float64 { return float64(log.Dropped()) }))
+	}
 	m.begin()
 	m.counted = prometheus.NewRegistry()
 	m.counted.MustRegister(m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.lost)
@@ -184,6 +189,11 @@ func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Dec
 	return func(ctx context.Context, d semelhttp.Decision) {
 		noticeRerun(ctx, &d)
 		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()
+		event := d.Event()
+		event.Door, event.Route = outcomelog.Gateway, route
+		if g.config.OutcomeLog != nil {
+			g.config.OutcomeLog.Keep(ctx, event)
+		}
 		level := d.Outcome.Level()
 		if !g.log.Enabled(ctx, level) {
 			return
@@ -204,8 +214,6 @@ func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Dec
 		if d.Err != nil {
 			attrs = append(attrs, slog.String("error", d.Err.Error()))
 		}
-		event := d.Event()
-		event.Door, event.Route = outcomelog.Gateway, route
 		attrs = append(attrs, event.Attr())
 		g.log.LogAttrs(ctx, level, "decision", attrs...)
 	}

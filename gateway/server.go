@@ -65,8 +65,8 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 	adminServer.RegisterOnShutdown(g.endStreams)
 	sayUnmet := g.logRules(life)
 	defer sayUnmet()
-	historyEnds := g.keepHistory(life)
-	defer func() { end(); historyEnds() }()
+	observed := g.observe(life)
+	defer func() { end(); observed() }()
 	failed := make(chan error, 2)
 	go func() {
 		if secure != nil {

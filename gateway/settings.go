@@ -67,10 +67,15 @@ func (c *Config) settings() []console.Setting {
 	if c.Rules != nil {
 		file = c.Rules.Name
 	}
+	log := "not kept"
+	if c.OutcomeLog != nil {
+		log = "kept for " + c.OutcomeLog.Retention().String()
+	}
 	all := []console.Setting{
 		{Name: "Upstream", Value: c.Upstream},
 		{Name: "Store", Value: text(c.StoreName)},
 		{Name: "Rules", Value: file},
+		{Name: "Outcome log", Value: log},
 		{Name: "Key required", Value: yes(c.KeyRequired)},
 		{Name: "Address for callers", Value: c.Listen},
 		{Name: "Address for operators", Value: c.AdminListen},

@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -44,7 +45,10 @@ func newConsole(p *process, logs *logFlags) *cobra.Command {
 		Long: `Serves the console for a store whose service uses the library: its records, the
 unknown outcomes with a form to settle each, flows, messages in quarantine and the
 audit trail; with --dsn, the outbox and the merges of duplicates as well, and with
---rules, whether the database enforces the uniqueness rules. The service keeps running. A gateway serves the same pages under /console/ of its --admin address.
+--rules, whether the database enforces the uniqueness rules. The service keeps
+running. A gateway serves the same pages under /console/ of its --admin address.
+Answers /metrics (Prometheus) with the age of the oldest unknown outcome and, with
+--dsn, of the oldest message of the outbox.
 
 Operators log in with a token of --admin-tokens-file. Make one with:
 
@@ -89,30 +93,46 @@ func (f *consoleFlags) run(ctx context.Context, p *process) error {
 			return usage(err)
 		}
 	}
-	log, err := f.records.logs.logger(p)
+	logger, err := f.records.logs.logger(p)
 	if err != nil {
 		return err
 	}
 	return f.records.with(ctx, p, openstore.Operate, semel.Options{}, func(l *ledger) error {
-		api, err := adminapi.New(l.guard, &adminapi.Options{Tokens: tokens, Logger: log})
-		if err != nil {
-			return usage(err)
-		}
-		database, err := f.database(ctx)
-		if err != nil {
-			return err
-		}
-		if database != nil {
-			defer func() { _ = database.DB.Close() }() // the pages that used it are over
-		}
-		pages, err := console.New(l.guard, console.Options{
-			API: api, Database: database, OutboxTable: f.outbox, Logger: log, Prometheus: f.prometheus, Rules: file, Settings: f.settings(len(tokens)),
-		})
-		if err != nil {
-			return usage(err)
-		}
-		return f.serve(ctx, log, pages)
+		return f.open(ctx, logger, l, console.Options{
+			OutboxTable: f.outbox, Logger: logger, Prometheus: f.prometheus, Rules: file, Settings: f.settings(len(tokens)),
+		}, tokens)
 	})
+}
+
+// open opens what the pages show, and serves them.
+func (f *consoleFlags) open(ctx context.Context, logger *slog.Logger, l *ledger, o console.Options, tokens []adminapi.Token) (err error) {
+	if o.API, err = adminapi.New(l.guard, &adminapi.Options{Tokens: tokens, Logger: logger}); err != nil {
+		return usage(err)
+	}
+	if o.Database, err = f.database(ctx); err != nil {
+		return err
+	}
+	if o.Database != nil {
+		defer func() { _ = o.Database.DB.Close() }() // the pages that used it are over
+	}
+	log, err := f.records.outcomeLog(ctx)
+	switch {
+	case err == nil:
+		defer func() { _ = log.Close() }() // as above
+		o.OutcomeLog = log.Archive
+	case !errors.Is(err, archive.ErrNone) && !errors.Is(err, openstore.ErrNoTables):
+		return outcomeLogError(err)
+	}
+	pages, err := console.New(l.guard, o)
+	if err != nil {
+		return usage(err)
+	}
+	metrics, end, err := f.metrics(ctx, l, o.Database)
+	if err != nil {
+		return usage(err)
+	}
+	defer end()
+	return f.serve(ctx, logger, pages, metrics)
 }
 
 // settings are the configuration that the pages show, without secrets.
@@ -150,20 +170,21 @@ func (f *consoleFlags) database(ctx context.Context) (*dedupe.Database, error) {
 	return &dedupe.Database{DB: db.DB, Dialect: db.Dialect}, nil
 }
 
-// serve serves the pages until ctx ends.
-func (f *consoleFlags) serve(ctx context.Context, log *slog.Logger, pages http.Handler) error {
+// serve serves the pages and the metrics until ctx ends.
+func (f *consoleFlags) serve(ctx context.Context, log *slog.Logger, pages, metrics http.Handler) error {
 	listener, err := listen(ctx, "listen", f.listen)
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
 	mux.Handle(console.Path, pages)
+	mux.Handle("GET /metrics", metrics)
 	mux.Handle("GET /{$}", http.RedirectHandler(console.Path, http.StatusSeeOther))
 	server := &http.Server{Handler: mux, ReadTimeout: consoleTimeout, WriteTimeout: consoleAnswer}
 	url := "http://" + listener.Addr().String() + console.Path
 	warnOpen(ctx, log, "listen", f.listen)
 	log.LogAttrs(ctx, slog.LevelInfo, "console is ready", slog.String("url", url), slog.String("store", openstore.Redact(f.records.store)))
-	if err := announce(f.readyFile, []address{{"listen", url}}); err != nil {
+	if err := announce(f.readyFile, []address{{"listen", url}, {"metrics", "http://" + listener.Addr().String() + "/metrics"}}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	drained := make(chan struct{})

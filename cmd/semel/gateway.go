@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -42,6 +44,7 @@ type gatewayFlags struct {
 	readyFile string
 	keys      keyFiles
 	tokens    string // the file of admin tokens
+	keepLog   time.Duration
 }
 
 func newGateway(p *process, logs *logFlags) *cobra.Command {
@@ -108,6 +111,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API and the console")
+	flags.DurationVar(&f.keepLog, "outcome-log", 0, "how long the outcome log is kept in the store's database, for operators to search it; at most 720h, 0 for not at all")
 	flags.StringVar(&c.PrometheusURL, "prometheus-url", "", "`URL` of a page with the counts of all processes; the console links to it")
 	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, unless a rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, unless a rule says otherwise")
@@ -140,11 +144,24 @@ func (f *gatewayFlags) run(ctx context.Context) error {
 		return err
 	}
 	f.config.Store, f.config.StoreName = store, openstore.Redact(f.store)
-	err = f.serve(ctx)
+	err = f.withLog(ctx, f.serve)
 	if closeErr := store.Close(); closeErr != nil {
 		err = errors.Join(err, unreachable(fmt.Errorf("close the store: %w", closeErr)))
 	}
 	return err
+}
+
+// withLog opens the outcome log, if one is wanted, and closes it after work.
+func (f *gatewayFlags) withLog(ctx context.Context, work func(context.Context) error) error {
+	if f.keepLog == 0 {
+		return work(ctx)
+	}
+	log, err := openstore.OpenOutcomeLog(ctx, f.store, archive.Options{Retention: f.keepLog, Logger: f.config.Logger})
+	if err != nil {
+		return outcomeLogError(err)
+	}
+	f.config.OutcomeLog = log.Archive
+	return errors.Join(work(ctx), log.Close())
 }
 
 // read converts the remaining flags into the config and rejects invalid ones.
@@ -152,6 +169,9 @@ func (f *gatewayFlags) read() error {
 	c := &f.config
 	if c.Upstream == "" {
 		return usagef("the application is missing: give its URL with --upstream, such as http://127.0.0.1:9000")
+	}
+	if f.keepLog != 0 && (f.keepLog < time.Minute || f.keepLog > archive.MaxRetention) {
+		return usagef("--outcome-log %v is not between 1m and %v (0 keeps none)", f.keepLog, archive.MaxRetention)
 	}
 	if err := checkAddress("listen", c.Listen); err != nil {
 		return err

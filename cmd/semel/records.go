@@ -52,7 +52,7 @@ Name a record by its digest, of which the first four digits are enough, or by
 		RunE: p.wantVerb,
 	}
 	f.registerStore(cmd)
-	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
+	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSearch(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
 	return cmd
 }
 

@@ -63,6 +63,8 @@ func Rooms() []Room {
 		{Path: "internal/dialect", Floor: 0},
 		// One enumeration of outcomes for every door, and the guard's traces.
 		{Path: "outcomelog", Floor: 0, Kind: Ground},
+		// Keeps its events in a database.
+		{Path: "outcomelog/archive", Floor: 1},
 
 		{Path: "store/memstore", Floor: 1, Kind: Store},
 		{Path: "store/sqlitestore", Floor: 1, Kind: Store},
@@ -92,7 +94,8 @@ func Rooms() []Room {
 		{Path: "check", Floor: 2},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
-		{Path: "internal/openstore", Floor: 3},
+		// The outcome log is opened as an application's database is, apart from the store's connections.
+		{Path: "internal/openstore", Floor: 3, Also: []string{"internal/opendb"}},
 		// Opens the application's own database, with the drivers that stores use.
 		{Path: "internal/opendb", Floor: 3},
 		// Only tests and what breaks servers on purpose import it.
@@ -111,6 +114,8 @@ func operators() []Room {
 	return []Room{
 		// What operators' doors share: how a record looks, what a verdict means.
 		{Path: "internal/operatorview", Floor: 2, Also: []string{"flow"}},
+		// The gauges of a gateway and of the console.
+		{Path: "internal/watch", Floor: 2},
 		// The views need semelhttp, and the gateway mounts the API: only one floor is between them.
 		{Path: "internal/adminapi", Floor: 2, Kind: Door, Also: []string{"internal/operatorview"}},
 		// It logs operators in by the tokens of the API, and shows records as that does.

@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
+	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	LiveClaims int
 	// Prometheus is the address of the page that shows all processes. Default: none.
 	Prometheus string
+	// OutcomeLog is searched on a page of its own. nil where none is kept.
+	OutcomeLog *archive.Archive
 	// Done ends the pages' event streams when it is closed. Default: only their readers do.
 	Done <-chan struct{}
 }
@@ -81,7 +84,8 @@ type Console struct {
 	pages    *template.Template
 	mux      *http.ServeMux
 
-	history    *History // may be nil
+	kept       *archive.Archive // nil for none
+	history    *History         // may be nil
 	readers    chan struct{}
 	done       <-chan struct{}
 	routes     []Route
@@ -112,7 +116,7 @@ func New(guard *semel.Guard, o Options) (*Console, error) {
 		sessions: newSessions(), origin: http.NewCrossOriginProtection(),
 		pages:   must.Get(template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")),
 		history: o.History, readers: make(chan struct{}, maxReaders), done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
-		routes: o.Routes, rules: o.Rules, settings: o.Settings,
+		kept: o.OutcomeLog, routes: o.Routes, rules: o.Rules, settings: o.Settings,
 	}
 	c.mux = c.serves()
 	return c, nil
@@ -140,6 +144,7 @@ func (c *Console) serves() *http.ServeMux {
 	mux.HandleFunc("GET /console/duplicates", c.known(c.duplicates))
 	c.withForm(mux, "/console/duplicates/{run}", c.run, c.undo)
 	c.withForm(mux, "/console/rules", c.rulesPage, c.verify)
+	mux.HandleFunc("GET /console/log", c.known(c.outcomes))
 	mux.HandleFunc("GET /console/settings", c.known(c.settingsPage))
 	mux.HandleFunc(Path, c.known(func(k *call) {
 		c.missing(k, "This page does not exist", "The address may be mistyped.")

@@ -37,8 +37,12 @@ type recordPage struct {
 	Steps []step // of a flow
 	Graph *graph
 	Gone  string // why the steps cannot be read
+	// Logged says that the outcome log may have entries about it.
+	Logged bool
 	// Ask is a command that asks for the outcome as a caller does; empty where the key cannot be written in one.
 	Ask string
+	// Check is a command that shows what semel check would ask of the record's route; empty where the scope does not tell it.
+	Check string
 }
 
 // moment is a part of a record's story.
@@ -79,7 +83,7 @@ func (c *Console) record(k *call, status int) {
 	}
 	p.Record, p.Story, p.Flow = operatorview.ViewRecord(&rec), story(&rec, &given), c.flowOf(ctx, &rec)
 	p.Open = operator.State(&rec) == semel.StateUnknown
-	p.Ask = question(&rec)
+	p.Ask, p.Check, p.Logged = question(&rec), checkOf(&rec), c.kept != nil
 	c.addSteps(ctx, &p, &rec)
 	if !k.session.ReadOnly {
 		p.answer(&rec)
@@ -223,12 +227,31 @@ func question(rec *semel.Record) string {
 	if rec.Name == "" || strings.HasPrefix(rec.Scope, verdict.OwnScopes) || strings.ContainsFunc(rec.Name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return ""
 	}
-	method, host, path := "POST", "GATEWAY", "/PATH"
-	if words := strings.Fields(rec.Scope); len(words) == 4 && strings.HasPrefix(words[3], "/") {
-		method, host, path = words[1], words[2], words[3]
+	method, host, path, ok := routeOf(rec)
+	if !ok {
+		method, host, path = "POST", "GATEWAY", "/PATH"
 	}
 	address := host + "/.well-known/idempotency/status?" + url.Values{"method": {method}, "path": {path}}.Encode()
 	return "curl --globoff --header " + quoted(`Idempotency-Key: "`+rec.Name+`"`) + " --url " + quoted(address)
+}
+
+// routeOf returns method, host and path, where the scope has them, as semelhttp.ScopeBy writes it.
+func routeOf(rec *semel.Record) (method, host, path string, ok bool) {
+	words := strings.Fields(rec.Scope)
+	if len(words) != 4 || !strings.HasPrefix(words[3], "/") {
+		return "", "", "", false
+	}
+	return words[1], words[2], words[3], true
+}
+
+// checkOf returns the command that lists the checks of the record's route. A record holds the fingerprint of its request and not
+// the request, so the body is left to the operator.
+func checkOf(rec *semel.Record) string {
+	method, host, path, ok := routeOf(rec)
+	if !ok || strings.HasPrefix(rec.Scope, verdict.OwnScopes) {
+		return ""
+	}
+	return "semel check --dry-run -- curl --request " + quoted(method) + " --url " + quoted(host+path) + " --data @request.json"
 }
 
 // quoted returns text as one word of a shell.
