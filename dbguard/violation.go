@@ -1,9 +1,9 @@
 package dbguard
 
 import (
-	"math"
-	"reflect"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // Codes of drivers' errors that say that a row is there already.
@@ -35,52 +35,14 @@ type driverCode struct {
 	mysql  bool   // the number is MySQL's
 }
 
-// driverError finds the error of a driver in err. It recognizes drivers by the
-// shape of their errors, because a service should link the driver that it uses and no
-// other: pgx and lib/pq, go-sql-driver, and for SQLite modernc.org, mattn and
-// ncruces.
-func driverError(err error) (code driverCode, ok bool, found error) {
-	if err == nil {
-		return driverCode{}, false, nil
+// driverError finds the error of a driver in err.
+func driverError(err error) (code driverCode, ok bool, found dialect.Refusal) {
+	found, ok = dialect.Refused(err)
+	code = driverCode{number: found.Number, mysql: found.Dialect == dialect.MySQL}
+	if found.Dialect == dialect.PostgreSQL {
+		code.state = found.State
 	}
-	if code, ok := codeOf(err); ok {
-		return code, true, err
-	}
-	switch wrapped := err.(type) { //nolint:errorlint // this walks the tree itself.
-	case interface{ Unwrap() error }:
-		return driverError(wrapped.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, inner := range wrapped.Unwrap() {
-			if code, ok, found := driverError(inner); ok {
-				return code, ok, found
-			}
-		}
-	}
-	return driverCode{}, false, nil
-}
-
-func codeOf(err error) (driverCode, bool) {
-	if e, ok := err.(interface{ SQLState() string }); ok {
-		return driverCode{state: e.SQLState()}, true
-	}
-	value := reflect.Indirect(reflect.ValueOf(err))
-	if e, ok := err.(interface{ Code() int }); ok { // many have that, and 5 means something else there
-		return driverCode{number: e.Code()}, value.IsValid() && strings.Contains(value.Type().PkgPath(), "sqlite") // modernc.org/sqlite
-	}
-	if value.Kind() != reflect.Struct {
-		return driverCode{}, false
-	}
-	if number := value.FieldByName("Number"); number.IsValid() && number.Kind() == reflect.Uint16 {
-		return driverCode{number: int(number.Uint() & math.MaxUint16), mysql: true}, true
-	}
-	if extended := value.FieldByName("ExtendedCode"); extended.IsValid() && extended.CanInt() {
-		return driverCode{number: int(extended.Int())}, true // mattn/go-sqlite3
-	}
-	method := reflect.ValueOf(err).MethodByName("ExtendedCode")
-	if method.IsValid() && method.Type().NumIn() == 0 && method.Type().NumOut() == 1 && method.Type().Out(0).Kind() == reflect.Uint16 {
-		return driverCode{number: int(method.Call(nil)[0].Uint() & math.MaxUint16)}, true // ncruces/go-sqlite3
-	}
-	return driverCode{}, false
+	return code, ok, found
 }
 
 // violationOf says which index an error is about; false for every other error,
@@ -92,32 +54,18 @@ func violationOf(err error) (violation, bool) {
 		return violation{}, false
 	case code.state == pgUnique || code.state == pgExclusion:
 		return violation{
-			schema: textField(found, "SchemaName", "Schema"),
-			table:  textField(found, "TableName", "Table"),
-			index:  textField(found, "ConstraintName", "Constraint"),
+			schema: found.Text("SchemaName", "Schema"),
+			table:  found.Text("TableName", "Table"),
+			index:  found.Text("ConstraintName", "Constraint"),
 		}, true
 	case code.state != "":
 		return violation{}, false
 	case code.mysql && (code.number == mysqlDuplicate || code.number == mysqlDuplicateNamed):
-		return mysqlViolation(textField(found, "Message")), true
+		return mysqlViolation(found.Text("Message")), true
 	case !code.mysql && (code.number == sqliteUnique || code.number == sqlitePrimaryKey || code.number == sqliteRowID):
 		return sqliteViolation(found.Error())
 	}
 	return violation{}, false
-}
-
-// textField reads the first of these fields that a driver's error has.
-func textField(err error, names ...string) string {
-	value := reflect.Indirect(reflect.ValueOf(err))
-	if value.Kind() != reflect.Struct {
-		return ""
-	}
-	for _, name := range names {
-		if field := value.FieldByName(name); field.IsValid() && field.Kind() == reflect.String {
-			return field.String()
-		}
-	}
-	return ""
 }
 
 // mysqlViolation reads a text such as

@@ -292,11 +292,20 @@ func checkReach(p Package, rooms []Room, from Room, reached string) []Violation 
 			Where: p.ImportPath,
 			Rule:  "reaches " + reached + ": doors know semel.Store only; open the store in internal/openstore",
 		}}
+	case from.Kind == Door && isDriver(reached):
+		return []Violation{{Where: p.ImportPath, Rule: "reaches " + reached + ": doors link no driver of a database; recognize its errors with dialect.Refused"}}
 	case from.Kind != Root && from.Kind != Ground, standard(reached), ours && to.Path == from.Path, ours && to.Kind == Ground:
 		return nil
 	default:
 		return []Violation{{Where: p.ImportPath, Rule: "reaches " + reached + ": this room knows the standard library only"}}
 	}
+}
+
+// isDriver reports whether a package is the driver of a database.
+func isDriver(reached string) bool {
+	return slices.ContainsFunc([]string{"github.com/jackc/pgx", "github.com/go-sql-driver/mysql", "github.com/redis/rueidis", "modernc.org/sqlite"}, func(driver string) bool {
+		return reached == driver || strings.HasPrefix(reached, driver+"/")
+	})
 }
 
 // roomOf finds the room of an import path: the longest one that holds it. A package below internal/NAME belongs to the

@@ -74,6 +74,10 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			packages{{ImportPath: semel + "/gateway", Imports: []string{semel + "/check"}, Deps: []string{semel + "/check", semel + "/store/pgstore"}}},
 			[]string{semel + "/gateway: reaches " + semel + "/store/pgstore: doors know semel.Store only; open the store in internal/openstore"},
 		},
+		"a door links a driver": {
+			packages{{ImportPath: semel + "/gateway", Imports: []string{semel + "/check"}, Deps: []string{semel + "/check", "github.com/jackc/pgx/v5/pgconn"}}},
+			[]string{semel + "/gateway: reaches github.com/jackc/pgx/v5/pgconn: doors link no driver of a database; recognize its errors with dialect.Refused"},
+		},
 		"a test imports the command": {
 			packages{{ImportPath: semel + "/gateway", XTestImports: []string{semel + "/cmd/semel"}}},
 			[]string{semel + "/gateway: imports " + semel + "/cmd/semel: nothing imports cmd/semel"},

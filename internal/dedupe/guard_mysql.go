@@ -4,15 +4,13 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // the statements below
-	"errors"
 	"hash/fnv"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
-
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 )
@@ -278,8 +276,8 @@ func (g *guarding) probe(ctx context.Context, statement string) error {
 		return err
 	}
 	_, err := g.exec(ctx, statement)
-	refused, ok := errors.AsType[*mysql.MySQLError](err)
-	if ok && slices.Contains([]uint16{1044, 1142, 1143, 1227, 1419}, refused.Number) {
+	refused, ok := dialect.Refused(err)
+	if ok && slices.Contains([]int{1044, 1142, 1143, 1227, 1419}, refused.Number) {
 		return err
 	}
 	return g.execAll(ctx, g.keeper().unhurried())

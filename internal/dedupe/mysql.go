@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
-
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 )
@@ -119,7 +118,7 @@ func (mysqlEngine) hidden(ctx context.Context, s *session, site *site) (string, 
 		}
 		var child string
 		err := s.one(ctx, "SELECT FOR_NAME FROM "+view+" WHERE REF_NAME = concat("+file("database()")+", '/', "+file(s.literal(t.catalog.Name))+") AND FOR_NAME NOT LIKE concat("+file("database()")+", '/%') LIMIT 1", nil, &child)
-		refused, isRefused := errors.AsType[*mysql.MySQLError](err)
+		refused, isRefused := dialect.Refused(err)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 		case isRefused && refused.Number == 1227:
@@ -157,7 +156,7 @@ func (mysqlEngine) bind(statement string, args []any) (string, []any) {
 }
 
 func (mysqlEngine) classify(err error) class {
-	failed, ok := errors.AsType[*mysql.MySQLError](err)
+	failed, ok := dialect.Refused(err)
 	if !ok {
 		return fatal
 	}
@@ -171,7 +170,7 @@ func (mysqlEngine) classify(err error) class {
 	case 1111:
 		return ofSQL
 	}
-	switch string(failed.SQLState[:2]) {
+	switch class := failed.State; class[:min(len(class), 2)] {
 	case "22", "23", "45":
 		return ofRows
 	case "42", "21":
@@ -181,7 +180,7 @@ func (mysqlEngine) classify(err error) class {
 }
 
 func (mysqlEngine) explain(err error) error {
-	if failed, ok := errors.AsType[*mysql.MySQLError](err); ok {
+	if failed, ok := dialect.Refused(err); ok {
 		switch failed.Number {
 		case 1044, 1142, 1143, 1227:
 			return fmt.Errorf("%w (this user needs SELECT, INSERT, UPDATE and DELETE on the table, and CREATE, DROP, INDEX and REFERENCES in the database)", err)

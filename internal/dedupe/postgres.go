@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // the statements below
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 )
@@ -122,18 +120,18 @@ func (postgresEngine) enforces() bool     { return true }
 func (postgresEngine) bind(statement string, args []any) (string, []any) { return statement, args }
 
 func (postgresEngine) classify(err error) class {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
+	pg, ok := dialect.Refused(err)
 	switch {
 	case !ok:
 		return fatal
-	case pg.Code == "40001", pg.Code == "40P01", pg.Code == "55P03":
+	case pg.State == "40001", pg.State == "40P01", pg.State == "55P03":
 		return transient
 	}
-	switch pg.Code[:2] {
+	switch pg.State[:min(len(pg.State), 2)] {
 	case "22", "23", "27", "44", "P0", "09":
 		return ofRows
 	case "42", "0A", "21":
-		if pg.Code != "42501" { // a right is missing
+		if pg.State != "42501" { // a right is missing
 			return ofSQL
 		}
 	}
@@ -141,12 +139,12 @@ func (postgresEngine) classify(err error) class {
 }
 
 func (postgresEngine) explain(err error) error {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+	if pg, ok := dialect.Refused(err); ok {
 		switch {
-		case pg.Code == "42501":
+		case pg.State == "42501":
 			return fmt.Errorf("%w (this user needs SELECT, INSERT, UPDATE and DELETE on the table, and must be free from its row level security)", err)
-		case pg.Detail != "":
-			return fmt.Errorf("%w: %s", err, pg.Detail)
+		case pg.Text("Detail") != "":
+			return fmt.Errorf("%w: %s", err, pg.Text("Detail"))
 		}
 	}
 	return err

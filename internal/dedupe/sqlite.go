@@ -13,9 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	sqlite "modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
@@ -24,6 +21,19 @@ import (
 
 //go:embed sql/sqlite_ledger.sql
 var sqliteLedger string
+
+// SQLite's result codes.
+const (
+	sqliteError      = 1
+	sqlitePermission = 3
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteReadOnly   = 8
+	sqliteFull       = 13
+	sqliteCannotOpen = 14
+	sqliteConstraint = 19
+	sqliteMismatch   = 20
+)
 
 // sqliteEngine keeps values as SQL literals, so that each comes back in its storage class, whatever the column says.
 type sqliteEngine struct{}
@@ -146,27 +156,27 @@ func (sqliteEngine) bind(statement string, args []any) (string, []any) {
 }
 
 func (sqliteEngine) classify(err error) class {
-	failed, ok := errors.AsType[*sqlite.Error](err)
+	failed, ok := dialect.Refused(err)
 	if !ok {
 		return fatal
 	}
-	switch failed.Code() & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	switch failed.Number & 0xff {
+	case sqliteBusy, sqliteLocked:
 		return transient
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH:
+	case sqliteConstraint, sqliteMismatch:
 		return ofRows
-	case sqlite3.SQLITE_ERROR:
+	case sqliteError:
 		return ofSQL
 	}
 	return fatal
 }
 
 func (sqliteEngine) explain(err error) error {
-	if failed, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch failed.Code() & 0xff {
-		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+	if failed, ok := dialect.Refused(err); ok {
+		switch failed.Number & 0xff {
+		case sqliteReadOnly, sqliteCannotOpen, sqlitePermission:
 			return fmt.Errorf("%w (this user needs to write the file and its directory)", err)
-		case sqlite3.SQLITE_FULL:
+		case sqliteFull:
 			return fmt.Errorf("%w (make room, and go on)", err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // Explain adds to an error of a driver what to do about it, where it says that
@@ -15,7 +15,7 @@ func Explain(err error) error {
 	if errors.As(err, &state) && state.SQLState() == "42501" {
 		return fmt.Errorf("%w (GRANT USAGE ON SCHEMA and GRANT SELECT ON the table TO this user)", err)
 	}
-	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
+	if refused, ok := mysqlRefusal(err); ok {
 		switch refused.Number {
 		case 1044, 1142, 1143, 1227: // no right to the database, the table, the column; no such right
 			return fmt.Errorf("%w (GRANT SELECT ON the database TO this user)", err)
@@ -39,7 +39,7 @@ func Unreadable(err error) string {
 			return err.Error()
 		}
 	}
-	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
+	if refused, ok := mysqlRefusal(err); ok {
 		switch refused.Number {
 		case 1054, 1064, 1305, 1582: // no column, no syntax, no function, other arguments
 			return err.Error()
@@ -52,4 +52,10 @@ func Unreadable(err error) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// mysqlRefusal returns what a MySQL or MariaDB said.
+func mysqlRefusal(err error) (dialect.Refusal, bool) {
+	refused, ok := dialect.Refused(err)
+	return refused, ok && refused.Dialect == dialect.MySQL
 }

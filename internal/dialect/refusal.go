@@ -1,0 +1,88 @@
+package dialect
+
+import (
+	"math"
+	"reflect"
+	"strings"
+)
+
+// Refusal is the answer of a database to a statement that it did not carry out.
+type Refusal struct {
+	Dialect Dialect
+	State   string // the SQLSTATE; SQLite has none
+	Number  int    // of MySQL, and SQLite's extended code
+	err     error
+}
+
+// Refused finds the error of a driver in err. It recognizes drivers by the
+// shape of their errors, because a service should link the driver that it uses and no
+// other: pgx and lib/pq, go-sql-driver, and for SQLite modernc.org, mattn and
+// ncruces.
+func Refused(err error) (r Refusal, ok bool) {
+	if err == nil {
+		return Refusal{}, false
+	}
+	if r, ok := refusalOf(err); ok {
+		return r, true
+	}
+	switch wrapped := err.(type) { //nolint:errorlint // this walks the tree itself.
+	case interface{ Unwrap() error }:
+		return Refused(wrapped.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapped.Unwrap() {
+			if r, ok := Refused(inner); ok {
+				return r, true
+			}
+		}
+	}
+	return Refusal{}, false
+}
+
+func refusalOf(err error) (Refusal, bool) {
+	if e, ok := err.(interface{ SQLState() string }); ok {
+		return Refusal{Dialect: PostgreSQL, State: e.SQLState(), err: err}, true
+	}
+	value := reflect.Indirect(reflect.ValueOf(err))
+	if e, ok := err.(interface{ Code() int }); ok { // many have that, and 5 means something else there
+		return Refusal{Dialect: SQLite, Number: e.Code(), err: err}, value.IsValid() && strings.Contains(value.Type().PkgPath(), "sqlite") // modernc.org/sqlite
+	}
+	if value.Kind() != reflect.Struct {
+		return Refusal{}, false
+	}
+	if number := value.FieldByName("Number"); number.IsValid() && number.Kind() == reflect.Uint16 {
+		r := Refusal{Dialect: MySQL, Number: int(number.Uint() & math.MaxUint16), err: err}
+		if state := value.FieldByName("SQLState"); state.IsValid() && state.Kind() == reflect.Array {
+			var text []byte
+			for i := range state.Len() {
+				text = append(text, byte(state.Index(i).Uint()&math.MaxUint8))
+			}
+			r.State = string(text)
+		}
+		return r, true
+	}
+	if extended := value.FieldByName("ExtendedCode"); extended.IsValid() && extended.CanInt() {
+		return Refusal{Dialect: SQLite, Number: int(extended.Int()), err: err}, true // mattn/go-sqlite3
+	}
+	method := reflect.ValueOf(err).MethodByName("ExtendedCode")
+	if method.IsValid() && method.Type().NumIn() == 0 && method.Type().NumOut() == 1 && method.Type().Out(0).Kind() == reflect.Uint16 {
+		return Refusal{Dialect: SQLite, Number: int(method.Call(nil)[0].Uint() & math.MaxUint16), err: err}, true // ncruces/go-sqlite3
+	}
+	return Refusal{}, false
+}
+
+// Text reads the first of these fields that the driver's error has; "" where it has none.
+func (r *Refusal) Text(names ...string) string {
+	value := reflect.Indirect(reflect.ValueOf(r.err))
+	if value.Kind() != reflect.Struct {
+		return ""
+	}
+	for _, name := range names {
+		if field := value.FieldByName(name); field.IsValid() && field.Kind() == reflect.String {
+			return field.String()
+		}
+	}
+	return ""
+}
+
+// Error is the driver's text.
+func (r *Refusal) Error() string { return r.err.Error() }
