@@ -77,6 +77,12 @@ func TestSettle(t *testing.T) {
 	if status, text := create(); status != http.StatusCreated || text != `{"id":1}` {
 		t.Errorf("after the verdict: got %d: %s", status, text)
 	}
+	_, page = v.do(http.MethodGet, at.Console+"settings", "", "")
+	for _, address := range []string{at.Protected, strings.TrimSuffix(at.Console, "/console/")} {
+		if host := strings.TrimPrefix(address, "http://"); !strings.Contains(page, ">"+host+"<") {
+			t.Errorf("the settings do not show the address %s: %s", host, page)
+		}
+	}
 	if now := must.Get(d.protected.state(t.Context())); now.Invoices != 1 || now.Requests != 3 {
 		t.Errorf("got %+v, want one invoice of three requests", now)
 	}

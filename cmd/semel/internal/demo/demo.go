@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -122,18 +123,23 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 		return err
 	}
 	s.upstream = serve(ctx, behind, s.net.inside(s.back.around(s.app.Handler(), d.news.notify)), opts.Logger)
-	if s.gate, err = openGate(ctx, d.dir, s.upstream.url(), slog.New(d.decisions)); err != nil {
-		return err
-	}
-	listener, err := listenNear(ctx, page, 2)
+	front, err := listenNear(ctx, page, 2)
 	if err != nil {
 		return err
 	}
-	s.serve(ctx, listener, s.gate, d.news.notify, opts.Logger)
-	if listener, err = listenNear(ctx, page, 4); err != nil {
-		return err
+	admin, err := listenNear(ctx, page, 4)
+	if err != nil {
+		return errors.Join(err, front.Close())
 	}
-	d.console = serve(ctx, listener, s.gate.console(), opts.Logger)
+	s.gate = &gate{
+		dir: d.dir, upstream: s.upstream.url(), listen: front.Addr().String(), admin: admin.Addr().String(), log: slog.New(d.decisions),
+		token: "demo-" + rand.Text() + rand.Text(),
+	}
+	if err := s.gate.open(ctx); err != nil {
+		return errors.Join(err, front.Close(), admin.Close())
+	}
+	s.serve(ctx, front, s.gate, d.news.notify, opts.Logger)
+	d.console = serve(ctx, admin, s.gate.console(), opts.Logger)
 	return nil
 }
 

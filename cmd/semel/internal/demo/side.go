@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -116,6 +116,8 @@ var _ http.Handler = (*gate)(nil)
 type gate struct {
 	dir      string
 	upstream string
+	listen   string // the address for callers
+	admin    string // that of the console
 	rules    *rules.File
 	log      *slog.Logger
 	token    string // of the console's visitor
@@ -123,18 +125,17 @@ type gate struct {
 	mu      sync.RWMutex // guards the fields below
 	round   int
 	store   semel.Store
+	kept    *openstore.OutcomeLog
 	gateway *gateway.Gateway
-	admin   http.Handler // of gateway
+	pages   http.Handler // of gateway, for operators
 }
 
-// openGate puts a gateway with these rules in front of the upstream.
-func openGate(ctx context.Context, dir, upstream string, log *slog.Logger) (*gate, error) {
-	file, err := rules.Parse("rules.yaml", rulesFile)
-	if err != nil {
-		return nil, err
+// open puts a gateway with the demo's rules in front of the upstream.
+func (g *gate) open(ctx context.Context) (err error) {
+	if g.rules, err = rules.Parse("rules.yaml", rulesFile); err != nil {
+		return err
 	}
-	g := &gate{dir: dir, upstream: upstream, rules: file, log: log, token: "demo-" + rand.Text() + rand.Text()}
-	return g, g.renew(ctx)
+	return g.renew(ctx)
 }
 
 // renew starts over with an empty store. Requests under way end first.
@@ -146,22 +147,33 @@ func (g *gate) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	visitor, err := adminapi.NewToken("visitor", g.token, false)
+	kept, err := openstore.OpenOutcomeLog(ctx, "sqlite:"+name, archive.Options{Logger: g.log})
 	if err != nil {
 		return errors.Join(err, store.Close())
+	}
+	visitor, err := adminapi.NewToken("visitor", g.token, false)
+	if err != nil {
+		return errors.Join(err, kept.Close(), store.Close())
 	}
 	fresh, err := gateway.New(&gateway.Config{ //nolint:contextcheck // it outlives ctx.
 		Upstream: g.upstream, Store: store, StoreName: "sqlite:" + name, Rules: g.rules, Logger: g.log, AdminTokens: []adminapi.Token{visitor},
+		Listen: g.listen, AdminListen: g.admin, OutcomeLog: kept.Archive,
 	})
 	if err != nil {
-		return errors.Join(err, store.Close())
+		return errors.Join(err, kept.Close(), store.Close())
 	}
-	old, oldStore := g.gateway, g.store
-	g.round, g.gateway, g.store, g.admin = g.round+1, fresh, store, fresh.AdminHandler()
-	if old == nil {
-		return nil
+	end := g.end()
+	g.round, g.gateway, g.store, g.kept, g.pages = g.round+1, fresh, store, kept, fresh.AdminHandler()
+	return end() //nolint:contextcheck // nothing runs in the old one.
+}
+
+// end returns what ends the present gateway, if there is one.
+func (g *gate) end() func() error {
+	if g.gateway == nil {
+		return func() error { return nil }
 	}
-	return errors.Join(old.Close(), oldStore.Close()) //nolint:contextcheck // nothing runs in the old one.
+	old, kept, store := g.gateway, g.kept, g.store
+	return func() error { return errors.Join(old.Close(), kept.Close(), store.Close()) }
 }
 
 // ServeHTTP passes the request to the gateway of this round.
@@ -182,9 +194,9 @@ func (g *gate) console() http.Handler {
 	mux.Handle("GET /{$}", http.RedirectHandler(console.Path, http.StatusSeeOther))
 	mux.HandleFunc(console.Path, func(w http.ResponseWriter, r *http.Request) {
 		g.mu.RLock()
-		admin := g.admin
+		pages := g.pages
 		g.mu.RUnlock()
-		admin.ServeHTTP(w, r)
+		pages.ServeHTTP(w, r)
 	})
 	return mux
 }
@@ -192,10 +204,7 @@ func (g *gate) console() http.Handler {
 func (g *gate) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.gateway == nil {
-		return nil
-	}
-	err := errors.Join(g.gateway.Close(), g.store.Close())
+	err := g.end()()
 	g.gateway = nil
 	return err
 }
