@@ -86,7 +86,7 @@ type Console struct {
 
 	kept       *archive.Archive // nil for none
 	history    *History         // may be nil
-	readers    chan struct{}
+	readers    readers
 	done       <-chan struct{}
 	routes     []Route
 	rules      *rules.File // nil for none
@@ -115,7 +115,7 @@ func New(guard *semel.Guard, o Options) (*Console, error) {
 		guard: guard, records: records, api: o.API, database: o.Database, outboxes: o.OutboxTable, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), since: time.Now(),
 		sessions: newSessions(), origin: http.NewCrossOriginProtection(),
 		pages:   must.Get(template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")),
-		history: o.History, readers: make(chan struct{}, maxReaders), done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
+		history: o.History, done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
 		kept: o.OutcomeLog, routes: o.Routes, rules: o.Rules, settings: o.Settings,
 	}
 	c.mux = c.serves()

@@ -3,12 +3,14 @@ package console
 import (
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 )
 
 const (
-	// maxReaders bounds the pages that follow the numbers at a time.
-	maxReaders = 32
+	// maxReaders bounds the pages that follow the numbers at a time, and maxSessionReaders those of one session.
+	maxReaders        = 32
+	maxSessionReaders = 8
 	// liveEvery is the time between two events, and liveWrite bounds how slowly one is read.
 	liveEvery = time.Second
 	liveWrite = 10 * time.Second
@@ -52,19 +54,49 @@ func (c *Console) newsOf(of, what, where string) *news {
 	return n
 }
 
+// readers counts the pages that follow the numbers. The zero value counts none.
+type readers struct {
+	mu  sync.Mutex // guards the fields below
+	all int
+	of  map[string]int // by session
+}
+
+// enter reports whether one more may follow. A session that takes all it may leaves places for others.
+func (r *readers) enter(session string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == maxReaders || r.of[session] == maxSessionReaders {
+		return false
+	}
+	if r.of == nil {
+		r.of = map[string]int{}
+	}
+	r.all++
+	r.of[session]++
+	return true
+}
+
+func (r *readers) leave(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all--
+	if r.of[session]--; r.of[session] == 0 {
+		delete(r.of, session)
+	}
+}
+
 // live sends the numbers of this process until the reader goes, or the session or the process ends. It does not ask the store.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
-	if _, ok := c.sessions.of(r); !ok {
+	one, ok := c.sessions.of(r)
+	if !ok {
 		http.Error(w, "Log in first.", http.StatusUnauthorized)
 		return
 	}
-	select {
-	case c.readers <- struct{}{}:
-		defer func() { <-c.readers }()
-	default:
+	if !c.readers.enter(one.form) {
 		http.Error(w, "Too many pages follow the numbers already.", http.StatusServiceUnavailable)
 		return
 	}
+	defer c.readers.leave(one.form)
 	control := http.NewResponseController(w)
 	if control.SetReadDeadline(time.Time{}) != nil { // that of the request would end the stream
 		http.Error(w, "This server cannot send events.", http.StatusNotImplemented)

@@ -152,14 +152,20 @@ func TestLiveSession(t *testing.T) {
 func TestLiveReaders(t *testing.T) {
 	t.Parallel()
 	l := openLively(t)
-	b := l.logIn(t, aliceToken)
 	var all []*stream
-	for range 32 {
-		s := b.follow()
-		if s.next(t) == nil {
-			t.Fatalf("reader %d: got status %d", len(all), s.status)
+	b := l.logIn(t, aliceToken)
+	for range 4 {
+		session := l.logIn(t, aliceToken)
+		for range 8 {
+			s := session.follow()
+			if s.next(t) == nil {
+				t.Fatalf("reader %d: got status %d", len(all), s.status)
+			}
+			all = append(all, s)
 		}
-		all = append(all, s)
+		if s := session.follow(); s.status != http.StatusServiceUnavailable {
+			t.Errorf("a ninth page of a session: got status %d", s.status)
+		}
 	}
 	if s := b.follow(); s.status != http.StatusServiceUnavailable {
 		t.Errorf("one more: got status %d", s.status)

@@ -60,6 +60,7 @@ func want(t *testing.T, u *watch.Unknown, age time.Duration, count int) {
 
 // TestOldest follows the oldest unknown outcome until an operator settles it, then the next one.
 func TestOldest(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		guard := newGuard(t, memstore.New(nil))
 		u := must.Get(watch.New(guard))
@@ -108,6 +109,7 @@ func (o ordered) List(ctx context.Context, p semel.ListParams) (page semel.ListP
 
 // TestBehind finds an old outcome among records that no single pass looks at, and says how far it has looked.
 func TestBehind(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		guard := newGuard(t, ordered{memstore.New(nil)})
 		lose(t, guard, "old")
@@ -134,6 +136,7 @@ func TestBehind(t *testing.T) {
 
 // TestBound remembers the oldest of very many.
 func TestBound(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		guard := newGuard(t, memstore.New(nil))
 		for i := range 1200 {
@@ -148,6 +151,7 @@ func TestBound(t *testing.T) {
 
 // TestStoreFails keeps what is known while the store does not answer.
 func TestStoreFails(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		faulty := storetest.Break(memstore.New(nil), storetest.Faults{})
 		guard := newGuard(t, faulty)

@@ -100,7 +100,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Archive, error) {
 		return a, nil
 	}
 	a.queue = make(chan arrived, queueEvents)
-	go a.run() //nolint:gosec // it outlives ctx, and ends by Close.
+	go a.run() //nolint:gosec,contextcheck // it outlives ctx, and ends by Close.
 	return a, nil
 }
 
