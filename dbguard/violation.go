@@ -63,7 +63,7 @@ func violationOf(err error) (violation, bool) {
 	case code.mysql && (code.number == mysqlDuplicate || code.number == mysqlDuplicateNamed):
 		return mysqlViolation(found.Text("Message")), true
 	case !code.mysql && (code.number == sqliteUnique || code.number == sqlitePrimaryKey || code.number == sqliteRowID):
-		return sqliteViolation(found.Error())
+		return sqliteViolation(found.Message())
 	}
 	return violation{}, false
 }

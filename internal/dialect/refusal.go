@@ -84,5 +84,5 @@ func (r *Refusal) Text(names ...string) string {
 	return ""
 }
 
-// Error is the driver's text.
-func (r *Refusal) Error() string { return r.err.Error() }
+// Message is the text of the driver.
+func (r *Refusal) Message() string { return r.err.Error() }

@@ -162,9 +162,9 @@ func (g *gate) renew(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, kept.Close(), store.Close())
 	}
-	end := g.end()
+	end := g.end() //nolint:contextcheck // nothing runs in the old one.
 	g.round, g.gateway, g.store, g.kept, g.pages = g.round+1, fresh, store, kept, fresh.AdminHandler()
-	return end() //nolint:contextcheck // nothing runs in the old one.
+	return end()
 }
 
 // end returns what ends the present gateway, if there is one.
