@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,6 +25,7 @@ const (
 	connectionKeepAlive    = 30 * time.Second
 	tlsHandshakeTimeout    = 10 * time.Second
 	maxHeldBytes           = 64 << 10
+	maxInHandBytes         = 16 << 10
 	noteAnswerBroke        = "the upstream's answer broke off: "
 	canonicalKeyHeader     = "Idempotency-Key"
 	canonicalKeyHeaderX    = "X-Idempotency-Key"
@@ -69,6 +71,9 @@ func newUpstream(c *Config) *upstream {
 // outgoing request is a clone that belongs to this call. Errors are [*failure].
 func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	disguise(req)
+	if err := inHand(req); err != nil {
+		return nil, newFailure(req.Context(), err, false)
+	}
 	if semel.ClaimFrom(req.Context()) == nil {
 		res, err := u.send(req)
 		if err != nil {
@@ -113,6 +118,22 @@ func disguise(req *http.Request) {
 		delete(req.Header, canonicalKeyHeaderX)
 		req.Header[disguisedKeyHeaderX] = values
 	}
+}
+
+// inHand takes a small body that is here already into memory: net/http writes
+// that at once with the header, and the header on its own before what it does not know.
+// The copy is the request's own, because a goroutine of net/http may read it after the
+// answer.
+func inHand(req *http.Request) error {
+	if _, here := req.Body.(io.Seeker); !here || req.ContentLength <= 0 || req.ContentLength > maxInHandBytes {
+		return nil
+	}
+	body := make([]byte, req.ContentLength)
+	if _, err := io.ReadFull(req.Body, body); err != nil {
+		return err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }
 
 // failure explains why the upstream did not give a complete answer.

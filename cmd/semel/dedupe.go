@@ -22,8 +22,7 @@ func newDedupe(p *process) *cobra.Command {
 		Use:   "dedupe",
 		Short: "Merge rows that are duplicates already, and take it back",
 		Long: `Merges duplicate rows of an application's database and everything that refers to them,
-in small transactions, while the application runs. MariaDB and MySQL have no
-guard.
+in small transactions, while the application runs.
 
   plan    finds the duplicates of a rule, and writes a plan; changes nothing
   guard   stops new duplicates while the old ones are there

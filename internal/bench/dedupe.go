@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel/internal/bench/contest"
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
 var (
@@ -42,6 +44,8 @@ const (
 	sampleLosers = 1000
 	// writers update rows while the program runs.
 	writers = 4
+	// networkTime is a round trip between two machines of a data centre.
+	networkTime = 500 * time.Microsecond
 )
 
 // dedupeBench are copies of one database, on which each way merges the same duplicates.
@@ -72,16 +76,7 @@ func benchDedupe(rows int) func(context.Context, *contest.Settings) (*contest.Ta
 			return nil, err
 		}
 		t = &contest.Table{Title: fmt.Sprintf("dedupe: %d invoices on PostgreSQL, %d losers, 2 children of each, one of which collides", rows, b.losers), Times: "time"}
-		bare, err := b.bare(ctx)
-		if err != nil {
-			return nil, err
-		}
-		t.Rows = append(t.Rows, contest.Row{Subject: "bare: find the groups, merge in batches of 1,000", Time: seconds(bare)})
-		row, err := b.rowByRow(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return t, b.semel(ctx, t, bare, row)
+		return t, b.compare(ctx, t)
 	}
 }
 
@@ -140,10 +135,29 @@ func (b *dedupeBench) drop(ctx context.Context) error {
 	return errors.Join(err, b.admin.Close(ctx))
 }
 
-// bare finds the groups and merges them in a procedure of the server, with an audit of changed cells.
-func (b *dedupeBench) bare(ctx context.Context) (took time.Duration, err error) {
+// compare measures the program, and what it is measured against.
+func (b *dedupeBench) compare(ctx context.Context, t *contest.Table) error {
+	cells, err := b.bare(ctx, false)
+	if err != nil {
+		return err
+	}
+	rows, err := b.bare(ctx, true)
+	if err != nil {
+		return err
+	}
+	t.Rows = append(t.Rows,
+		contest.Row{Subject: "bare batches of 1,000, which note changed cells", Time: seconds(cells)},
+		contest.Row{Subject: "bare batches of 1,000, which also keep both rows whole", Time: seconds(rows)})
+	if err := b.semel(ctx, t, cells, rows); err != nil {
+		return err
+	}
+	return b.fromClient(ctx, t)
+}
+
+// bare finds the groups and merges them in a procedure of the server, with an audit of changed cells, and of whole rows.
+func (b *dedupeBench) bare(ctx context.Context, keep bool) (took time.Duration, err error) {
 	err = b.copied(ctx, func(conn *pgx.Conn) error {
-		define, find, _ := strings.Cut(dedupeBare, "-- measured\n")
+		define, find, _ := strings.Cut(strings.ReplaceAll(dedupeBare, "{keep}", strconv.FormatBool(keep)), "-- measured\n")
 		if _, err := conn.Exec(ctx, define); err != nil {
 			return err
 		}
@@ -168,6 +182,36 @@ func (b *dedupeBench) merged(ctx context.Context, conn *pgx.Conn) error {
 		err = fmt.Errorf("%d invoices and %d lines were merged, want %d of both, and %d payments were left behind", losers, lines, b.losers, payments)
 	}
 	return err
+}
+
+// fromClient compares the program with a script that asks for each row: on one machine, and over a network.
+func (b *dedupeBench) fromClient(ctx context.Context, t *contest.Table) (err error) {
+	local := b.server.Host
+	proxy, err := dbserver.OpenProxy(local, func(failed error) { err = errors.Join(err, failed) })
+	if err != nil {
+		return err
+	}
+	defer func() {
+		b.server.Host = local
+		proxy.Close()
+	}()
+	proxy.Latency(networkTime)
+	for _, place := range []struct{ host, name string }{{local, "on the same machine"}, {proxy.Addr(), fmt.Sprintf("over a network whose round trip takes %v", networkTime)}} {
+		b.server.Host = place.host
+		row, err := b.rowByRow(ctx)
+		if err != nil {
+			return err
+		}
+		took, _, err := b.alone(ctx)
+		if err != nil {
+			return err
+		}
+		faster := row.Seconds() / took.Seconds()
+		t.Rows = append(t.Rows,
+			contest.Row{Subject: fmt.Sprintf("row by row from a client %s (a sample of %d)", place.name, sampleLosers), Time: seconds(row)},
+			contest.Row{Subject: "semel dedupe run " + place.name, Time: seconds(took), Against: fmt.Sprintf("%.0f × as fast as row by row", faster), Aim: fmt.Sprintf("≥ %.0f ×", aimRowByRow), Met: contest.VerdictOf(faster >= aimRowByRow)})
+	}
+	return nil
 }
 
 // rowByRow merges a sample as a script does that asks for each row, and returns the time of all losers.
@@ -244,31 +288,47 @@ func note(ctx context.Context, tx pgx.Tx, table string, id int64, column, before
 	return err
 }
 
-// semel measures the program: alone, and then while others write.
-func (b *dedupeBench) semel(ctx context.Context, t *contest.Table, bare, row time.Duration) error {
-	var took, longest, usual time.Duration
-	var memory float64
-	for _, busy := range []bool{false, true} {
-		err := b.copied(ctx, func(conn *pgx.Conn) (err error) {
-			if _, _, err = b.call(ctx, "plan", "--rules", b.file("semel.yaml"), "--out", b.file("plan.json")); err != nil {
-				return err
-			}
-			if busy {
-				usual, longest, err = b.underWriters(ctx)
-			} else {
-				took, memory, err = b.call(ctx, "run", b.file("plan.json"), "--by", "bench")
-			}
-			return cmp.Or(err, b.merged(ctx, conn))
-		})
-		if err != nil {
+// alone runs the program on a copy that nothing else uses.
+func (b *dedupeBench) alone(ctx context.Context) (took time.Duration, memory float64, err error) {
+	err = b.planned(ctx, func() (err error) {
+		took, memory, err = b.call(ctx, "run", b.file("plan.json"), "--by", "bench")
+		return err
+	})
+	return took, memory, err
+}
+
+// planned calls work on a copy with a plan, which it must carry out.
+func (b *dedupeBench) planned(ctx context.Context, work func() error) error {
+	return b.copied(ctx, func(conn *pgx.Conn) error {
+		if _, _, err := b.call(ctx, "plan", "--rules", b.file("semel.yaml"), "--out", b.file("plan.json")); err != nil {
 			return err
 		}
+		if _, err := b.admin.Exec(ctx, "CHECKPOINT"); err != nil {
+			return err
+		}
+		return cmp.Or(work(), b.merged(ctx, conn))
+	})
+}
+
+// semel measures the program: alone, and then while others write.
+func (b *dedupeBench) semel(ctx context.Context, t *contest.Table, cells, rows time.Duration) error {
+	took, memory, err := b.alone(ctx)
+	if err != nil {
+		return err
 	}
-	times, faster := took.Seconds()/bare.Seconds(), row.Seconds()/took.Seconds()
-	t.Rows = append(t.Rows,
-		contest.Row{Subject: fmt.Sprintf("row by row from one client (a sample of %d)", sampleLosers), Time: seconds(row)},
-		contest.Row{Subject: "semel dedupe run", Time: seconds(took), Against: fmt.Sprintf("%.2f × the time of bare batches", times), Aim: fmt.Sprintf("≤ %.1f ×", aimBatches), Met: contest.VerdictOf(times <= aimBatches)},
-		contest.Row{Subject: "the same", Time: seconds(took), Against: fmt.Sprintf("%.0f × as fast as row by row", faster), Aim: fmt.Sprintf("≥ %.0f ×", aimRowByRow), Met: contest.VerdictOf(faster >= aimRowByRow)},
+	var usual, longest time.Duration
+	err = b.planned(ctx, func() (err error) {
+		usual, longest, err = b.underWriters(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	against := func(bare time.Duration, what string) contest.Row {
+		times := took.Seconds() / bare.Seconds()
+		return contest.Row{Subject: "semel dedupe run", Time: seconds(took), Against: fmt.Sprintf("%.2f × the bare batches %s", times, what), Aim: fmt.Sprintf("≤ %.1f ×", aimBatches), Met: contest.VerdictOf(times <= aimBatches)}
+	}
+	t.Rows = append(t.Rows, against(cells, "that note cells"), against(rows, "that keep whole rows, as it does"),
 		contest.Row{Subject: "its memory", Time: fmt.Sprintf("%.0f MiB", memory), Aim: fmt.Sprintf("≤ %d MiB", aimMemory), Met: contest.VerdictOf(memory <= aimMemory)},
 		contest.Row{Subject: fmt.Sprintf("longest update of %d writers meanwhile", writers), Time: contest.NanosText(float64(longest)), Against: "without it: " + contest.NanosText(float64(usual)), Aim: fmt.Sprintf("≤ %v", aimLock), Met: contest.VerdictOf(longest <= aimLock)},
 	)

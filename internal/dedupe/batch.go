@@ -55,7 +55,7 @@ func (r *runner) merge(ctx context.Context, groups []group) error {
 		return err
 	}
 	//semel:safe the second run finds no group in state 0
-	if _, err = r.exec(ctx, "UPDATE semel_dedupe_map SET state = 1 WHERE run = $1 AND state = 0 AND grp IN ("+numbers(ids)+")", r.run); err != nil {
+	if _, err = r.exec(ctx, "UPDATE semel_dedupe_map SET state = 1 WHERE run = $1 AND state = 0 AND "+groupsIn("grp", ids), r.run); err != nil {
 		return err
 	}
 	return r.execAll(ctx, r.conclude())
@@ -74,7 +74,7 @@ func (r *runner) spread(ctx context.Context) error {
 	for round := range maxRounds {
 		changes := int64(0)
 		for _, t := range r.tables {
-			n, err := r.decideTable(ctx, t)
+			n, err := r.decideTable(ctx, t, round == 0 && r.swept == nil && t != r.tables[0])
 			if err != nil {
 				return err
 			}
@@ -116,26 +116,37 @@ func (r *runner) fill(ctx context.Context) error {
 	return nil
 }
 
-// decideTable moves the references of a table's rows and merges those that collide; it returns how much changed.
-func (r *runner) decideTable(ctx context.Context, t *table) (int64, error) {
-	var statements []string
+// decideTable moves the references of a table's rows and merges those that collide; it returns how much changed. The fate may be
+// empty.
+func (r *runner) decideTable(ctx context.Context, t *table, empty bool) (all int64, err error) {
 	for _, e := range r.edges {
-		if e.child == t {
-			statements = append(statements, e.insertMovers(), e.setMovers())
+		if e.child != t {
+			continue
 		}
-	}
-	for _, k := range t.keys {
-		statements = append(statements, t.insertMet(k), t.collide(k))
-	}
-	all := int64(0)
-	for _, statement := range statements {
-		n, err := r.exec(ctx, statement)
+		statements := e.movers()
+		if empty && e.parent != t {
+			statements = e.firstMovers()
+		}
+		empty = false
+		n, err := r.execCounted(ctx, statements...)
 		if err != nil {
 			return 0, err
 		}
 		all += n
 	}
-	for len(t.keys) > 0 {
+	collided := int64(0)
+	for _, k := range t.keys {
+		n, err := r.execCounted(ctx, t.insertMet(k))
+		if err != nil {
+			return 0, err
+		}
+		merged, err := r.execCounted(ctx, t.collide(k))
+		if err != nil {
+			return 0, err
+		}
+		all, collided = all+n+merged, collided+merged
+	}
+	for collided > 0 {
 		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
 		n, err := r.exec(ctx, t.compress())
 		if err != nil {
@@ -154,11 +165,9 @@ func (r *runner) write(ctx context.Context) error {
 		if !t.deep {
 			continue
 		}
-		for _, statement := range []string{t.auditMerged(), t.auditKept()} {
-			//semel:safe a batch is one transaction, which ends with the states that keep it from running again
-			if _, err := r.exec(ctx, statement, r.run); err != nil {
-				return err
-			}
+		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+		if _, err := r.exec(ctx, t.auditMerges(), r.run); err != nil {
+			return err
 		}
 	}
 	if err := r.change(ctx, r.marks()); err != nil {
@@ -201,17 +210,15 @@ func (r *runner) auditMoved(ctx context.Context, t *table) error {
 
 // change changes rows of several tables, and compares what was done with what was due.
 func (r *runner) change(ctx context.Context, writes []write) error {
-	counts, err := r.apply(ctx, texts.Of(writes, func(w write) string { return w.statement }), r.run)
+	statements := texts.Of(writes, func(w write) string { return w.statement })
+	wanted := texts.Of(writes, func(w write) string { return "(SELECT count(*) FROM " + w.fate() + " AS f WHERE " + w.due + ")" })
+	counts, due, err := r.apply(ctx, statements, wanted, r.run)
 	if err != nil {
 		return err
 	}
 	for i, w := range writes {
-		var due int64
-		if err := r.one(ctx, "SELECT count(*) FROM "+w.fate()+" AS f WHERE "+w.due, nil, &due); err != nil {
-			return err
-		}
-		if counts[i] != due {
-			return fmt.Errorf("%d of %d rows of %s were changed: a trigger or a rule keeps the others from it", counts[i], due, w.name)
+		if counts[i] != due[i] {
+			return fmt.Errorf("%d of %d rows of %s were changed: a trigger or a rule keeps the others from it", counts[i], due[i], w.name)
 		}
 	}
 	return nil

@@ -55,12 +55,10 @@ func TestCollisionsOfAnyDepth(t *testing.T) {
 			"INSERT INTO cc VALUES (20, 10, 'en'), (21, 11, 'en'), (22, 11, 'sv'), (23, 12, 'en'), (24, 13, 'en'), (25, 13, 'hi')",
 			"INSERT INTO d VALUES (30, 20, 1), (31, 21, 2), (32, 22, 4), (33, 23, 8), (34, 24, 16), (35, 25, 32)",
 		)
-		b.reversible(func() {
-			run := b.merge(b.plan("a", "k", request())).Run
-			b.want("SELECT concat(c_id, '=', sum(amt)) FROM d GROUP BY c_id ORDER BY c_id", "20=3 22=4 23=24 25=32")
-			b.want("SELECT concat(id, '@', b_id) FROM cc ORDER BY id", "20@10 22@10 23@12 25@12")
-			b.undo(run)
-		})
+		b.merges("a", "k",
+			"SELECT concat(c_id, '=', sum(amt)) FROM d GROUP BY c_id ORDER BY c_id", "20=3 22=4 23=24 25=32",
+			"SELECT concat(id, '@', b_id) FROM cc ORDER BY id", "20@10 22@10 23@12 25@12",
+		)
 	})
 }
 
@@ -70,11 +68,9 @@ func TestCollisionsInOneTable(t *testing.T) {
 	everywhere(t, func(b *bench) {
 		b.exec("CREATE TABLE folder (id int PRIMARY KEY, parent int REFERENCES folder (id), name varchar(9), top varchar(9), UNIQUE (parent, name))",
 			"INSERT INTO folder VALUES (1, NULL, 'r', 'x'), (2, NULL, 'r', 'x'), (3, 1, 'a', NULL), (4, 2, 'a', NULL), (5, 3, 'b', NULL), (6, 4, 'b', NULL), (7, 6, 'c', NULL), (8, 5, 'd', NULL)")
-		b.reversible(func() {
-			run := b.merge(b.plan("folder", "top", request())).Run
-			b.want("SELECT concat(id, '@', coalesce(parent, 0)) FROM folder ORDER BY id", "1@0 3@1 5@3 7@5 8@5")
-			b.undo(run)
-		})
+		b.merges("folder", "top",
+			"SELECT concat(id, '@', coalesce(parent, 0)) FROM folder ORDER BY id", "1@0 3@1 5@3 7@5 8@5",
+		)
 	})
 }
 
@@ -89,12 +85,10 @@ func TestCompositesAndCircles(t *testing.T) {
 			"INSERT INTO inv VALUES (1, 'A-1', 'a1', NULL), (1, 'z 1', 'a1', NULL), (2, 'A-1', 'a1', NULL); INSERT INTO pay VALUES (1, 1, 'z 1'), (2, 1, 'A-1'), (3, 2, 'A-1')",
 			"UPDATE inv SET main = 1 WHERE no = 'A-1' AND tenant = 1",
 		)
-		b.reversible(func() {
-			run := b.merge(b.plan("inv", "tenant;norm", request())).Run
-			b.want("SELECT concat(tenant, no, coalesce(main, 0)) FROM inv ORDER BY 1", "1A-11 2A-10")
-			b.want("SELECT DISTINCT concat(tenant, '/', no) FROM pay ORDER BY 1", "1/A-1 2/A-1")
-			b.undo(run)
-		})
+		b.merges("inv", "tenant;norm",
+			"SELECT concat(tenant, no, coalesce(main, 0)) FROM inv ORDER BY 1", "1A-11 2A-10",
+			"SELECT DISTINCT concat(tenant, '/', no) FROM pay ORDER BY 1", "1/A-1 2/A-1",
+		)
 	})
 }
 
@@ -107,11 +101,9 @@ func TestCircleOfTables(t *testing.T) {
 			"CREATE TABLE b (id int PRIMARY KEY, a_id int REFERENCES a (id), pos int, UNIQUE (a_id, pos))", "ALTER TABLE a ADD main int REFERENCES b (id)",
 			"INSERT INTO a VALUES (1, 'x', NULL), (2, 'x', NULL), (3, 'y', NULL); INSERT INTO b VALUES (10, 1, 1), (11, 2, 1); UPDATE a SET main = 11 WHERE id = 3",
 		)
-		b.reversible(func() {
-			run := b.merge(b.plan("a", "k", request())).Run
-			b.want("SELECT concat(id, '>', coalesce(main, 0)) FROM a ORDER BY id", "1>0 3>10")
-			b.undo(run)
-		})
+		b.merges("a", "k",
+			"SELECT concat(id, '>', coalesce(main, 0)) FROM a ORDER BY id", "1>0 3>10",
+		)
 	})
 }
 
@@ -212,9 +204,7 @@ func TestGeneratedColumns(t *testing.T) {
 	run := b.merge(b.plan("g", "k", request())).Run
 	b.want("SELECT id || '/' || twice FROM g", "1/2")
 	b.undo(run)
-	if b.state() != before {
-		t.Error("the undo leaves another state")
-	}
+	b.restored(before)
 }
 
 // A user who cannot see all rows merges none.
@@ -261,7 +251,5 @@ func TestPartitions(t *testing.T) {
 	run := b.merge(p).Run
 	b.want("SELECT p || ' ' || d FROM c", "1 2026-02-01")
 	b.undo(run)
-	if b.state() != before {
-		t.Error("the undo leaves another state")
-	}
+	b.restored(before)
 }

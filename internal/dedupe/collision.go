@@ -8,20 +8,25 @@ import (
 )
 
 // future are the rows of a fate as they will be, with the terms of a unique key: semel_grp, semel_moved, semel_o…,
-// semel_w… and semel_e….
+// semel_w… and semel_e…. Only a key that may read any column needs the rows themselves.
 func (t *table) future(k *key) string {
-	all := t.columns()
 	columns := slices.Concat([]string{"f.grp AS semel_grp", t.differ(t.at("f", "n", k.moves), t.at("f", "o", k.moves)) + " AS semel_moved"},
 		as(t.oldID("f"), "semel_o"), as(t.winner("f"), "semel_w"))
+	from := t.fate() + " AS f"
+	if k.seen == nil {
+		from += " JOIN " + t.path + " AS t ON " + equal(of("t", t.id), t.oldID("f"))
+	}
 	for _, c := range t.catalog.Columns {
-		name := c.Name
-		if slices.Contains(t.moves, name) && slices.Contains(all, name) {
+		switch name := c.Name; {
+		case slices.Contains(t.moves, name):
 			columns = append(columns, t.at("f", "n", []string{name})[0]+" AS "+quote(name))
-		} else {
+		case k.seen == nil:
 			columns = append(columns, "t."+quote(name))
+		case slices.Contains(k.seen, name):
+			columns = append(columns, t.at("f", "o", []string{name})[0]+" AS "+quote(name))
 		}
 	}
-	rows := "(SELECT " + list(columns) + " FROM " + t.fate() + " AS f JOIN " + t.path + " AS t ON " + equal(of("t", t.id), t.oldID("f")) + ") AS " + quote(t.catalog.Name)
+	rows := "(SELECT " + list(columns) + " FROM " + from + ") AS " + quote(t.catalog.Name)
 	n := len(t.id)
 	return "SELECT " + list([]string{"semel_grp", "semel_moved"}, numbered("", "semel_o", n), numbered("", "semel_w", n), as(k.parts, "semel_e")) + " FROM " + rows + k.counted()
 }

@@ -2,6 +2,7 @@ package dedupe
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,8 +196,19 @@ func list(parts ...[]string) string {
 	return strings.Join(all, ", ")
 }
 
-func numbers(all []int64) string {
-	return strings.Join(texts.Of(all, func(n int64) string { return strconv.FormatInt(n, 10) }), ", ")
+// groupsIn selects groups, of which many follow each other.
+func groupsIn(column string, groups []int64) string {
+	groups = slices.Sorted(slices.Values(groups))
+	var ranges []string
+	for from := 0; from < len(groups); {
+		to := from
+		for to+1 < len(groups) && groups[to+1] == groups[to]+1 {
+			to++
+		}
+		ranges = append(ranges, column+" BETWEEN "+strconv.FormatInt(groups[from], 10)+" AND "+strconv.FormatInt(groups[to], 10))
+		from = to + 1
+	}
+	return "(" + strings.Join(ranges, " OR ") + ")"
 }
 
 func apostrophes(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -55,9 +55,13 @@ func (t *table) forget() string { return "DELETE FROM " + t.fate() }
 
 // insertFate adds rows of the table, which are locked, unless they are there: from and where name them as t.
 func (t *table) insertFate(grp, item, from, where string) string {
-	names := t.columns()
-	return "INSERT INTO " + t.fate() + " SELECT " + list([]string{grp, item}, of("t", names), of("t", names), of("t", t.id), t.values("t")) +
-		" FROM " + from + " WHERE " + where + "NOT EXISTS (SELECT 1 FROM " + t.fate() + " AS f WHERE " + equal(t.oldID("f"), of("t", t.id)) + ")" + t.locking()
+	return t.insertInto(grp, item, of("t", t.columns()), from, where+"NOT EXISTS (SELECT 1 FROM "+t.fate()+" AS f WHERE "+equal(t.oldID("f"), of("t", t.id))+")")
+}
+
+// insertInto adds rows of the table, which are locked, with their columns after the merge.
+func (t *table) insertInto(grp, item string, after []string, from, where string) string {
+	return "INSERT INTO " + t.fate() + " SELECT " + list([]string{grp, item}, of("t", t.columns()), after, of("t", t.id), t.values("t")) +
+		" FROM " + from + " WHERE " + where + t.locking()
 }
 
 // values are those of the checks.
@@ -73,7 +77,7 @@ func (t *table) values(alias string) []string {
 // insertRoot adds the members of groups.
 func (s *site) insertRoot(groups []int64) string {
 	root := s.tables[0]
-	in := " FROM semel_dedupe_map WHERE run = $1 AND grp IN (" + numbers(groups) + ")"
+	in := " FROM semel_dedupe_map WHERE run = $1 AND " + groupsIn("grp", groups)
 	return "INSERT INTO " + root.fate() + " SELECT " + list([]string{"m.grp", "m.item"}, of("t", root.columns()), of("t", root.columns()), root.unkey("m.winner"), root.values("t")) +
 		" FROM (SELECT grp, item, loser AS me, winner" + in + " UNION ALL SELECT DISTINCT grp, 0, winner, winner" + in + ") AS m JOIN " + root.path + " AS t ON " +
 		equal(of("t", root.id), root.unkey("m.me")) + " ORDER BY " + list(of("t", root.id)) + root.locking()
@@ -82,7 +86,7 @@ func (s *site) insertRoot(groups []int64) string {
 // changedGroups are the groups whose rows are not the same any more, or are gone.
 func (s *site) changedGroups(groups []int64) string {
 	root, terms := s.tables[0], len(s.request.Terms)
-	return "SELECT m.grp FROM (SELECT grp, count(*) + 1 AS n FROM semel_dedupe_map WHERE run = $1 AND grp IN (" + numbers(groups) + ") GROUP BY grp) AS m LEFT JOIN (" +
+	return "SELECT m.grp FROM (SELECT grp, count(*) + 1 AS n FROM semel_dedupe_map WHERE run = $1 AND " + groupsIn("grp", groups) + " GROUP BY grp) AS m LEFT JOIN (" +
 		"SELECT grp, sum(n) AS n FROM (SELECT f.grp, count(*) AS n FROM " + root.fate() + " AS f JOIN (" + s.counted() + ") AS t ON " + equal(root.oldID("f"), numbered("t", "semel_k", len(root.id))) +
 		" GROUP BY " + list([]string{"f.grp"}, numbered("t", "semel_e", terms)) + ") AS g GROUP BY grp HAVING count(*) = 1) AS g ON g.grp = m.grp AND g.n = m.n WHERE g.grp IS NULL"
 }
@@ -106,17 +110,32 @@ func (e *edge) mapping() string {
 		equal(p.oldID("w"), p.winner("r")) + " WHERE " + p.differ(a, b)
 }
 
-// insertMovers adds the rows of the child whose reference moves.
-func (e *edge) insertMovers() string {
-	c := e.child
-	where := ""
+// movers adds the rows of the child whose reference moves, and gives them their new references.
+func (e *edge) movers() []string {
+	from, where := e.moving()
+	return []string{e.child.insertFate("m.semel_grp", "m.semel_item", from, where), e.setMovers()}
+}
+
+// firstMovers does the same while the fate of the child is empty, and the child is not the parent.
+func (e *edge) firstMovers() []string {
+	from, where := e.moving()
+	names := e.child.columns()
+	after := of("t", names)
+	for i, name := range e.cols {
+		after[slices.Index(names, name)] = "m.semel_b" + strconv.Itoa(i+1)
+	}
+	return []string{e.child.insertInto("m.semel_grp", "m.semel_item", after, from, where+"1 = 1")}
+}
+
+// moving are the rows of the child whose reference moves: FROM and the beginning of WHERE.
+func (e *edge) moving() (from, where string) {
 	if e.live() {
 		where = "t." + quote(mergedInto) + " IS NULL AND "
 	}
 	if e.where != "" {
 		where += "(" + e.where + ") AND "
 	}
-	return c.insertFate("m.semel_grp", "m.semel_item", "("+e.mapping()+") AS m JOIN "+c.path+" AS t ON "+equal(numbered("m", "semel_a", len(e.cols)), of("t", e.cols)), where)
+	return "(" + e.mapping() + ") AS m JOIN " + e.child.path + " AS t ON " + equal(numbered("m", "semel_a", len(e.cols)), of("t", e.cols)), where
 }
 
 // setMovers gives rows of the child their new references. A row does not come to refer to itself where NULL can avoid it.

@@ -31,7 +31,7 @@ const maxBuilds = 3
 // Finish makes the unique index for the rule of a plan when its runs are over, and then removes the guard. It is refused
 // while there are duplicates. Killed at any instant, the same call goes on.
 func (d *Database) Finish(ctx context.Context, p *Plan, o *Options) (done *Finished, err error) {
-	err = d.locked(ctx, func(s *session) error {
+	err = d.locked(ctx, func(s *session) (err error) {
 		g, err := s.newGuarding(ctx, p)
 		if err != nil {
 			return err
@@ -40,6 +40,7 @@ func (d *Database) Finish(ctx context.Context, p *Plan, o *Options) (done *Finis
 		if err := g.ready(ctx); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, (&runner{session: s, site: g.site}).leave(ctx)) }()
 		if err := g.sweep(ctx, o, done); err != nil {
 			return err
 		}

@@ -201,7 +201,7 @@ func (s *site) roots(t *table, groups []int64) string {
 		}
 	}
 	later := "b.tbl = " + t.literal(t.name) + " AND b.step = " + strconv.Itoa(stepMerged) + " AND b.undone_at IS NULL AND b.\"key\" = s.winner AND b.id > s.at"
-	return "WITH RECURSIVE semel_root AS (SELECT a.id, a.id AS at, a.grp, a.item, a.\"key\", a.winner, a.whole FROM semel_dedupe_audit AS a WHERE a.grp IN (" + numbers(groups) + ") AND " + t.merged() +
+	return "WITH RECURSIVE semel_root AS (SELECT a.id, a.id AS at, a.grp, a.item, a.\"key\", a.winner, a.whole FROM semel_dedupe_audit AS a WHERE " + groupsIn("a.grp", groups) + " AND " + t.merged() +
 		" AND (" + strings.Join(refers, " OR ") + ") UNION ALL SELECT s.id, b.id, s.grp, s.item, s.\"key\", b.winner, s.whole FROM semel_root AS s JOIN semel_dedupe_audit AS b ON " + later + ") SELECT s.* FROM semel_root AS s" +
 		" WHERE NOT EXISTS (SELECT 1 FROM semel_dedupe_audit AS b WHERE " + later + ")"
 }
@@ -241,7 +241,7 @@ func (t *table) auditMovedAgain(clock string) []string {
 		return "CASE WHEN p.id IS NOT NULL AND NOT " + t.differ([]string{t.member("p.new", name)}, []string{text}) + " THEN " + t.member("p.old", name) + " ELSE " + text + " END"
 	})
 	return []string{
-		t.audit(stepMoved) + t.key(t.newID("f")) + ", NULL, NULL, " + t.object(t.moves, old) + ", " + t.row(t.moves, t.at("f", "n", t.moves)) +
+		t.audit(strconv.Itoa(stepMoved)) + t.key(t.newID("f")) + ", NULL, NULL, " + t.object(t.moves, old) + ", " + t.row(t.moves, t.at("f", "n", t.moves)) +
 			" FROM " + t.fate() + " AS f LEFT JOIN semel_dedupe_audit AS p ON " + mine + " WHERE " + t.moved(),
 		t.update("semel_dedupe_audit", "p", []string{"undone_at", "undone_by", "kept"}, []string{clock, "'sweep'", "'it was moved again'"},
 			t.fate()+" AS f, (SELECT * FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL) AS n", mine+" AND "+t.moved()+" AND n.grp = p.grp AND n.step = p.step AND n.tbl = p.tbl AND n.\"key\" = p.\"key\" AND n.id > p.id"),

@@ -64,9 +64,7 @@ func TestLateRows(t *testing.T) {
 		b.want("SELECT concat(id, '@', line_id) FROM note WHERE id >= 300 ORDER BY id", "300@20 301@50")
 		b.want("SELECT concat(invoice_id, '@', other_id) FROM payment WHERE id = 3000", "2@4")
 		b.exec("DELETE FROM note WHERE id >= 300", "DELETE FROM line WHERE id >= 50", "DELETE FROM payment WHERE id >= 3000")
-		if b.state() != before {
-			b.Error("the undo leaves another state")
-		}
+		b.restored(before)
 	})
 }
 
@@ -144,9 +142,7 @@ func TestRedirect(t *testing.T) {
 		}
 		b.exec("DELETE FROM note WHERE id >= 300", "DELETE FROM line WHERE id >= 50", "DELETE FROM payment WHERE id >= 3000", "UPDATE payment SET other_id = 5 WHERE id = 1000")
 		b.undo(run)
-		if b.state() != before {
-			b.Error("the undo leaves another state")
-		}
+		b.restored(before)
 	})
 }
 

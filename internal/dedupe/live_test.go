@@ -33,8 +33,7 @@ func TestLive(t *testing.T) {
 		b.refused(err, b.full("taken")+" exists already")
 		const rows = "SELECT concat(id, number) FROM invoice_live ORDER BY id"
 		b.want(rows, "1a 2A 3b 4B 5c")
-		q := marking()
-		q.Index = "once"
+		q := once()
 		p := b.plan("invoice", "lower(number)", q)
 		run := b.merge(p).Run
 		b.want(rows, "1a 3b 5c")

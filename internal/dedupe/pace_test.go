@@ -159,9 +159,7 @@ func TestEndOfWait(t *testing.T) {
 		b.want(mergedCount, "2250")
 		b.free()
 		b.undo(1)
-		if b.state() != before {
-			b.Error("the undo leaves another state")
-		}
+		b.restored(before)
 	})
 }
 

@@ -27,7 +27,7 @@ func (v *surveyor) fills() error {
 			return fmt.Errorf("column: %s of %s is generated", p.column, t.name)
 		case p.kind == askPolicy && t != v.site.tables[0]:
 			return fmt.Errorf("column: %s of %s: ask is for columns of %s, because which other rows become the same shows during the run", p.column, t.name, v.site.tables[0].name)
-		case slices.Contains(t.columns(), c.Name):
+		case slices.Contains(t.changing(), c.Name):
 			return fmt.Errorf("column: %s of %s is a key or a reference, which no policy changes", p.column, t.name)
 		}
 		if x := taken(t, c.Name); x != "" {

@@ -81,7 +81,7 @@ func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) err
 			}
 		}
 	}
-	counts, err := u.apply(ctx, statements)
+	counts, _, err := u.apply(ctx, statements, nil)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (u *undoer) spare(ctx context.Context, audit string) error {
 					t.literal(name+" is ")+", coalesce("+now+", 'NULL'), ', and the merge wrote ', coalesce("+wrote+", 'NULL')) END")
 			}
 		}
-		rows := "SELECT a.id, a.\"key\", a.step, concat_ws('; ', " + strings.Join(reasons, ", ") + ") AS reason FROM (" + audit + " AND tbl = " + u.literal(t.name) + ") AS a LEFT JOIN " + t.path + " AS t ON " + t.here()
+		rows := "SELECT a.run, a.grp, a.id, a.\"key\", a.step, concat_ws('; ', " + strings.Join(reasons, ", ") + ") AS reason FROM (" + audit + " AND tbl = " + u.literal(t.name) + ") AS a LEFT JOIN " + t.path + " AS t ON " + t.here()
 		err := u.each(ctx, "SELECT \"key\", reason FROM ("+rows+") AS q WHERE reason <> '' ORDER BY id", nil, func(rows *sql.Rows) error {
 			k := Kept{Table: t.name}
 			err := rows.Scan(&k.Key, &k.Reason)
@@ -183,7 +183,7 @@ func (u *undoer) spare(ctx context.Context, audit string) error {
 		if err != nil {
 			return fmt.Errorf("compare %s: %w", t.name, err)
 		}
-		mark := u.update("semel_dedupe_audit", "s", []string{"kept"}, []string{"q.reason"}, "("+rows+") AS q", "q.id = s.id AND q.reason <> '' AND q.step <> 3")
+		mark := u.update("semel_dedupe_audit", "s", []string{"kept"}, []string{"q.reason"}, "("+rows+") AS q", "q.run = s.run AND q.grp = s.grp AND q.id = s.id AND q.reason <> '' AND q.step <> 3")
 		//semel:safe the second run finds the same reasons
 		if _, err := u.exec(ctx, mark); err != nil {
 			return err

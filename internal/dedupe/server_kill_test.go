@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
@@ -22,12 +23,13 @@ type killable struct {
 		Kill()
 		Start()
 	}
-	killed map[string]int
+	// killed and statements count for each verb.
+	killed, statements map[string]int
 }
 
 func newKillable(t *testing.T, d dialect.Dialect) *killable {
 	t.Helper()
-	k := &killable{killed: map[string]int{}}
+	k := &killable{killed: map[string]int{}, statements: map[string]int{}}
 	db := &databases.Database{Dialect: d}
 	open := func(driver, source string) *sql.DB {
 		pool := databases.Connect(t, driver, source)
@@ -56,34 +58,68 @@ func newKillable(t *testing.T, d dialect.Dialect) *killable {
 	return k
 }
 
-// during runs a verb, and kills the server before its statement of this number, or while that runs. It returns the number of statements.
-func (k *killable) during(verb string, p *dedupe.Plan, at int, meanwhile bool) int {
+// blow is the moment at which a server is killed: before a statement that the verb runs, or while it runs.
+type blow struct {
+	// statement is the beginning of it; with number 2, the second of these is meant. Without a number, no server is killed.
+	statement string
+	number    int
+	meanwhile bool
+}
+
+// during runs a verb, and kills the server. It returns the number of statements.
+func (k *killable) during(verb string, p *dedupe.Plan, at blow) int {
 	k.Helper()
-	n, gone := 0, make(chan struct{})
-	k.in.Before(func(string) {
-		n++
-		switch {
-		case n != at:
-		case meanwhile:
-			go func() { defer close(gone); k.server.Kill() }()
-		default:
-			k.server.Kill()
-			close(gone)
+	n, after, gone := 0, 0, make(chan struct{})
+	k.in.Before(func(statement string) {
+		if n++; after > 0 {
+			after++
 		}
+		if !strings.HasPrefix(statement, at.statement) {
+			return
+		}
+		if at.number--; at.number != 0 {
+			return
+		}
+		after = 1
+		if at.meanwhile {
+			go func() { defer close(gone); k.server.Kill() }()
+			return
+		}
+		k.server.Kill()
+		close(gone)
 	})
 	err := verbs()[verb](k.T, k.in, p)
 	k.in.Before(nil)
-	if at == 0 || n < at {
+	if after == 0 {
 		noError(k.T, err)
 		return n
 	}
 	<-gone
 	k.killed[verb]++
-	if err == nil && !meanwhile && n > at {
-		k.Errorf("%s ended well without a server, from statement %d", verb, at)
+	if err == nil && !at.meanwhile && after > 1 {
+		k.Errorf("%s ended well without a server, from statement %d", verb, n-after+1)
 	}
 	k.server.Start()
 	return n
+}
+
+// blows are the moments of each verb, and how many rounds it takes to kill a server in all of them.
+func (k *killable) blows() (rounds int, at func(round int, verb string) blow) {
+	if !claimtest.Long() {
+		named := map[string][]blow{
+			"run":    {{"UPDATE semel_dedupe_map SET state = 1", 2, false}, {"COMMIT", 2, true}},
+			"finish": {{"UPDATE semel_dedupe_index SET built_at", 1, false}, {k.by("CREATE UNIQUE INDEX", "ALTER TABLE", ""), 1, true}},
+			"undo":   {{"UPDATE semel_dedupe_map SET state = 3", 1, false}, {"COMMIT", 2, true}},
+		}
+		return 2, func(round int, verb string) blow { return named[verb][round%2] }
+	}
+	random := rand.New(rand.NewPCG(uint64(k.Dialect), 18))
+	return 25, func(round int, verb string) blow {
+		if round == 0 || k.statements[verb] == 0 { // statements are counted
+			return blow{}
+		}
+		return blow{"", 1 + random.IntN(k.statements[verb]), random.IntN(2) == 0}
+	}
 }
 
 // enough reports whether the server was killed this often during each verb. A verb that needs fewer statements than in the rounds
@@ -115,26 +151,13 @@ func TestKilledServer(t *testing.T) {
 			const pairs = 300 // two batches
 			k.fill("invoice (id, number)", 2*pairs, func(i int) string { return fmt.Sprintf("%d, '%s-%d'", 100+i, []string{"n", "N"}[i%2], (i+1)/2) })
 			k.exec("INSERT INTO line (id, invoice_id, pos) SELECT id, id, CASE WHEN id % 4 < 2 THEN id % 2 ELSE 7 END FROM invoice WHERE id > 100", "INSERT INTO note SELECT id + 9000, id FROM line WHERE id > 100", "INSERT INTO payment SELECT id + 9000, id, 5 FROM invoice WHERE id > 100")
-			q := marking()
-			q.Index = "once"
+			q := once()
 			p := k.plan("invoice", "lower(number)", q)
 			before := k.state()
-			random := rand.New(rand.NewPCG(uint64(d), 18))
-			rounds := 3 // the first one counts statements
-			if claimtest.Long() {
-				rounds = 25
-			}
-			statements := map[string]int{}
+			rounds, at := k.blows()
 			for round := 0; round < rounds || round < 4*rounds && !k.enough(rounds-1); round++ {
-				point := func(verb string) (at int, meanwhile bool) {
-					if round == 0 { // nothing is killed, and statements are counted
-						return 0, false
-					}
-					return 1 + random.IntN(statements[verb]), random.IntN(2) == 0
-				}
 				step := func(verb string) {
-					at, meanwhile := point(verb)
-					statements[verb] = max(statements[verb], k.during(verb, p, at, meanwhile))
+					k.statements[verb] = max(k.statements[verb], k.during(verb, p, at(round, verb)))
 				}
 				k.guard(p)
 				step("run")
@@ -156,9 +179,9 @@ func TestKilledServer(t *testing.T) {
 				}
 			}
 			if !k.enough(rounds - 1) {
-				t.Errorf("the server was killed this often: %v of %v statements", k.killed, statements)
+				t.Errorf("the server was killed this often: %v of %v statements", k.killed, k.statements)
 			}
-			t.Logf("the server was killed this often: %v of %v statements", k.killed, statements)
+			t.Logf("the server was killed this often: %v of %v statements", k.killed, k.statements)
 		})
 	}
 }

@@ -132,28 +132,43 @@ func (s *session) execAll(ctx context.Context, statements []string) error {
 	return nil
 }
 
+// execCounted runs statements, and returns how many rows they changed.
+func (s *session) execCounted(ctx context.Context, statements ...string) (all int64, err error) {
+	for _, statement := range statements {
+		n, err := s.exec(ctx, statement)
+		if err != nil {
+			return 0, err
+		}
+		all += n
+	}
+	return all, nil
+}
+
 // apply runs statements that change rows, each of which ends with a condition, as one where the server checks references at
-// the end of a statement. It returns the number of rows that each changed.
-func (s *session) apply(ctx context.Context, statements []string, args ...any) ([]int64, error) {
-	counts := make([]int64, len(statements))
+// the end of a statement. It returns the number of rows that each changed, and the values of numbers.
+func (s *session) apply(ctx context.Context, statements, numbers []string, args ...any) (counts, values []int64, err error) {
+	counts, values = make([]int64, len(statements)), make([]int64, len(numbers))
 	if len(statements) == 0 {
-		return counts, nil
+		return counts, values, nil
+	}
+	into := func(all []int64) (into []any) {
+		for i := range all {
+			into = append(into, &all[i])
+		}
+		return into
 	}
 	if s.enforces() {
-		into := make([]any, len(counts))
-		for i := range counts {
-			into[i] = &counts[i]
-		}
-		return counts, s.one(ctx, together(statements), args, into...)
+		return counts, values, s.one(ctx, together(statements, numbers), args, append(into(counts), into(values)...)...)
 	}
 	for i, statement := range statements {
-		n, err := s.exec(ctx, statement, args...)
-		if err != nil {
-			return nil, err
+		if counts[i], err = s.exec(ctx, statement, args...); err != nil {
+			return nil, nil, err
 		}
-		counts[i] = n
 	}
-	return counts, nil
+	if len(numbers) > 0 {
+		err = s.one(ctx, "SELECT "+list(numbers), nil, into(values)...)
+	}
+	return counts, values, err
 }
 
 func (s *session) notice(statement string) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,9 +82,7 @@ func (b *bench) reversible(work func()) {
 	b.Helper()
 	before := b.state()
 	work()
-	if b.state() != before {
-		b.Error("the undo leaves another state")
-	}
+	b.restored(before)
 }
 
 // request is a request with the defaults of the command line.
@@ -126,6 +125,33 @@ func (b *bench) merge(p *dedupe.Plan) *dedupe.Report {
 		b.Fatalf("the run refuses %v and leaves %d open", report.Refusals, report.Open)
 	}
 	return report
+}
+
+// merges merges the rows of a table that have the same terms, wants the results of queries, and takes the run back.
+func (b *bench) merges(table, terms string, queriesAndResults ...string) {
+	b.Helper()
+	b.reversible(func() {
+		run := b.merge(b.plan(table, terms, request())).Run
+		for pair := range slices.Chunk(queriesAndResults, 2) {
+			b.want(pair[0], pair[1])
+		}
+		b.undo(run)
+	})
+}
+
+// restored wants the state of before.
+func (b *bench) restored(before string) {
+	b.Helper()
+	if b.state() != before {
+		b.Error("the undo leaves another state")
+	}
+}
+
+// once is a request that marks losers, and names the unique index to come.
+func once() dedupe.Request {
+	q := marking()
+	q.Index = "once"
+	return q
 }
 
 // undo takes a run back; every row is restored.

@@ -69,18 +69,25 @@ type key struct {
 	parts []string // SQL
 	where string
 	moves []string // its columns that references change
+	// seen are all columns that it reads; nil where an expression may read any.
+	seen []string
 	// nullsSame says that NULL equals NULL.
 	nullsSame bool
 }
 
 // columns are those that a merge has to know of a row: its identity first.
 func (t *table) columns() []string {
-	all := slices.Clone(t.id)
-	for _, name := range slices.Concat(t.moves, t.refs, texts.Of(t.fills, func(p policy) string { return p.column })) {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
+	all := t.changing()
+	for _, k := range t.keys {
+		join(&all, k.seen)
 	}
+	return all
+}
+
+// changing are the columns by which a merge changes rows: the identity, references, those that are referred to, policies.
+func (t *table) changing() []string {
+	all := slices.Clone(t.id)
+	join(&all, slices.Concat(t.moves, t.refs, texts.Of(t.fills, func(p policy) string { return p.column })))
 	return all
 }
 
@@ -325,6 +332,7 @@ func (v *surveyor) deepen(t *table) {
 		if len(k.moves) == 0 {
 			continue
 		}
+		k.seen = t.seen(v.schema.Dialect, x)
 		t.keys = append(t.keys, k)
 		marked = marked && t.leavesOut(v.schema.Dialect, x)
 	}
@@ -334,6 +342,25 @@ func (v *surveyor) deepen(t *table) {
 	_, has := t.catalog.Column(mergedInto)
 	t.marks = has && marked && len(t.keys) > 0 && len(t.id) == 1 && len(overlap(t.id, t.moves)) == 0
 	t.deep = len(t.keys) > 0 || len(overlap(slices.Concat(t.id, t.refs), t.moves)) > 0
+}
+
+// seen returns the columns that a unique index reads, or nil.
+func (t *table) seen(d dialect.Dialect, x *catalog.Index) (names []string) {
+	for i := range x.Parts {
+		if x.Parts[i].Column == "" || t.computed(&x.Parts[i]) != "" {
+			return nil
+		}
+		join(&names, []string{x.Parts[i].Column})
+	}
+	if x.Where == "" {
+		return names
+	}
+	where, ok := expression.PredicateFromCatalog(d, x.Where)
+	if !ok {
+		return nil
+	}
+	join(&names, texts.Of(where, func(c expression.Condition) string { return c.Column }))
+	return names
 }
 
 // computed is the expression of a part that references or marks change: its own, or that of a generated column.

@@ -19,8 +19,7 @@ func TestKilledInSQLite(t *testing.T) {
 	t.Parallel()
 	b := in(t, dialect.SQLite)
 	b.lateTables()
-	q := marking()
-	q.Index = "once"
+	q := once()
 	p := b.plan("invoice", "lower(number)", q)
 	file, before := b.write(p), b.state()
 	stride := 9
@@ -121,8 +120,7 @@ func TestWritersInSQLite(t *testing.T) {
 	w.fill("invoice", 3*groups, func(i int) string { return fmt.Sprintf("%d, 'n-%d', NULL", i, i%groups) })
 	w.fill("line", 3*groups, func(i int) string { return fmt.Sprintf("%d, %[1]d, 1", i) })
 	w.next.Store(1_000_000)
-	q := marking()
-	q.Index = "once"
+	q := once()
 	for i := range 4 {
 		w.done.Go(func() {
 			for random := rand.New(rand.NewPCG(uint64(i), 1)); !w.stop.Load() && !w.Failed(); {

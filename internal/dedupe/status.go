@@ -91,12 +91,12 @@ func (d *Database) Show(ctx context.Context, table, id string) (all []Trace, err
 				return nil
 			}
 			return s.each(ctx, `WITH RECURSIVE trace AS (
-    SELECT id, tbl, winner, run, 1 AS depth FROM semel_dedupe_audit WHERE step = 2 AND undone_at IS NULL AND "key" = $1 AND ($2 = '' OR tbl = $2 OR tbl LIKE concat('%.', $2))
+    SELECT run, grp, id, tbl, winner, 1 AS depth FROM semel_dedupe_audit WHERE step = 2 AND undone_at IS NULL AND "key" = $1 AND ($2 = '' OR tbl = $2 OR tbl LIKE concat('%.', $2))
     UNION ALL
-    SELECT a.id, a.tbl, a.winner, a.run, t.depth + 1 FROM trace AS t
+    SELECT a.run, a.grp, a.id, a.tbl, a.winner, t.depth + 1 FROM trace AS t
     JOIN semel_dedupe_audit AS a ON a.tbl = t.tbl AND a."key" = t.winner AND a.step = 2 AND a.undone_at IS NULL AND a.run > t.run
     WHERE t.depth < $3
-) SELECT a.tbl, a."key", a.winner, a.run, a.grp, `+s.moment("a.at")+", "+s.plain("a.whole")+" FROM trace AS t JOIN semel_dedupe_audit AS a ON a.id = t.id ORDER BY a.tbl, t.depth", []any{key, table, maxTraces}, func(rows *sql.Rows) error {
+) SELECT a.tbl, a."key", a.winner, a.run, a.grp, `+s.moment("a.at")+", "+s.plain("a.whole")+" FROM trace AS t JOIN semel_dedupe_audit AS a ON a.run = t.run AND a.grp = t.grp AND a.id = t.id ORDER BY a.tbl, t.depth", []any{key, table, maxTraces}, func(rows *sql.Rows) error {
 				var one Trace
 				var when sql.NullString
 				err := rows.Scan(&one.Table, &one.Key, &one.Winner, &one.Run, &one.Group, &when, &one.Row)

@@ -18,33 +18,31 @@ const (
 const auditInto = `INSERT INTO semel_dedupe_audit (run, grp, item, step, tbl, "key", winner, whole, old, new) SELECT `
 
 // audit begins a statement that writes the audit of rows of the table.
-func (t *table) audit(step int) string {
-	return auditInto + t.integer("$1") + ", f.grp, f.item, " + strconv.Itoa(step) + ", " + t.literal(t.name) + ", "
+func (t *table) audit(step string) string {
+	return auditInto + t.integer("$1") + ", f.grp, f.item, " + step + ", " + t.literal(t.name) + ", "
 }
 
-// auditMerged keeps the rows that are about to be merged, and the winners of groups, as they are.
-func (t *table) auditMerged() string {
+// auditMerges keeps the rows that are about to be merged, and the winners of groups, as they are, with the columns that change.
+func (t *table) auditMerges() string {
 	stored := t.stored()
-	whole := t.row(stored, of("t", stored))
-	before, after := "NULL", "NULL"
+	either := func(loser, winner string) string {
+		if loser == winner {
+			return loser
+		}
+		return "CASE WHEN " + t.lost("f") + " THEN " + loser + " ELSE " + winner + " END"
+	}
+	marked, kept := [2]string{"NULL", "NULL"}, [2]string{"NULL", "NULL"}
 	if t.marks {
 		names := t.markColumns()
-		before, after = t.row(names, of("t", names)), t.row(names, t.markValues("f"))
+		marked = [2]string{t.row(names, of("t", names)), t.row(names, t.markValues("f"))}
 	}
-	return t.audit(stepMerged) + t.key(t.oldID("f")) + ", " + t.key(t.newID("w")) + ", " + whole + ", " + before + ", " + after +
-		" FROM " + t.fate() + " AS f JOIN " + t.fate() + " AS w ON " + equal(t.oldID("w"), t.winner("f")) + " JOIN " + t.path + " AS t ON " + equal(of("t", t.id), t.oldID("f")) + " WHERE " + t.lost("f")
-}
-
-// auditKept keeps the winners as they are, and the columns of theirs that change.
-func (t *table) auditKept() string {
-	stored := t.stored()
-	names := texts.Of(t.fills, func(p policy) string { return p.column })
-	before, after := "NULL", "NULL"
-	if len(names) > 0 {
-		before, after = t.row(names, t.at("f", "o", names)), t.row(names, t.at("f", "n", names))
+	if names := texts.Of(t.fills, func(p policy) string { return p.column }); len(names) > 0 {
+		kept = [2]string{t.row(names, t.at("f", "o", names)), t.row(names, t.at("f", "n", names))}
 	}
-	return t.audit(stepKept) + t.key(t.newID("f")) + ", NULL, " + t.row(stored, of("t", stored)) + ", " + before + ", " + after +
-		" FROM " + t.fate() + " AS f JOIN " + t.path + " AS t ON " + equal(of("t", t.id), t.oldID("f")) + " WHERE " + t.wins("f")
+	return t.audit(either(strconv.Itoa(stepMerged), strconv.Itoa(stepKept))) + either(t.key(t.oldID("f")), t.key(t.newID("f"))) + ", " + either(t.key(t.newID("w")), "NULL") + ", " +
+		t.row(stored, of("t", stored)) + ", " + either(marked[0], kept[0]) + ", " + either(marked[1], kept[1]) +
+		" FROM " + t.fate() + " AS f JOIN " + t.fate() + " AS w ON " + equal(t.oldID("w"), t.winner("f")) + " JOIN " + t.path + " AS t ON " + equal(of("t", t.id), t.oldID("f")) +
+		" WHERE " + t.lost("f") + " OR " + t.wins("f")
 }
 
 // wins holds for the fate of a row that others are merged into.
@@ -54,7 +52,7 @@ func (t *table) wins(alias string) string {
 
 // auditMoved keeps the references that move.
 func (t *table) auditMoved() string {
-	return t.audit(stepMoved) + t.key(t.newID("f")) + ", NULL, NULL, " + t.row(t.moves, t.at("f", "o", t.moves)) + ", " + t.row(t.moves, t.at("f", "n", t.moves)) + " FROM " + t.fate() + " AS f WHERE " + t.moved()
+	return t.audit(strconv.Itoa(stepMoved)) + t.key(t.newID("f")) + ", NULL, NULL, " + t.row(t.moves, t.at("f", "o", t.moves)) + ", " + t.row(t.moves, t.at("f", "n", t.moves)) + " FROM " + t.fate() + " AS f WHERE " + t.moved()
 }
 
 // markColumns are the columns that mark a merged row; merged_at and merge_run where the table has them.
@@ -128,8 +126,8 @@ func (s *site) fillings() (all []write) {
 }
 
 // together is one statement of several that each end with a condition: each runs when those before it have. It returns the
-// number of rows that each changed.
-func together(statements []string) string {
+// number of rows that each changed, and then numbers.
+func together(statements, numbers []string) string {
 	var with, counts []string
 	for i, statement := range statements {
 		if i > 0 {
@@ -139,7 +137,7 @@ func together(statements []string) string {
 		with = append(with, name+" AS ("+statement+" RETURNING 1)")
 		counts = append(counts, "(SELECT count(*) FROM "+name+")")
 	}
-	return "WITH " + strings.Join(with, ", ") + " SELECT " + strings.Join(counts, ", ")
+	return "WITH " + strings.Join(with, ", ") + " SELECT " + list(counts, numbers)
 }
 
 // fill computes the new value of a column of winners from the rows of their groups, the winner first.

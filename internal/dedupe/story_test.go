@@ -30,8 +30,7 @@ func TestStory(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(b *bench) {
 		b.lateTables()
-		q := marking()
-		q.Index = "once"
+		q := once()
 		p := b.plan("invoice", "lower(number)", q)
 		before := b.state()
 		b.guard(p)
@@ -60,9 +59,7 @@ func TestStory(t *testing.T) {
 			b.Errorf("removed %+v, %v", removed, err)
 		}
 		b.exec("INSERT INTO invoice (id, number) VALUES (9, 'C')", "DELETE FROM invoice WHERE id = 9", "DELETE FROM payment WHERE id = 3000")
-		if b.state() != before {
-			b.Error("the undo leaves another state")
-		}
+		b.restored(before)
 	})
 }
 

@@ -88,10 +88,17 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 	if err := u.read(ctx); err != nil {
 		return nil, err
 	}
-	if target.Record != "" {
-		if target.Group, err = u.record(ctx, target.Record); err != nil {
-			return nil, err
-		}
+	switch {
+	case target.Record != "":
+		target.Group, err = u.record(ctx, target.Record)
+	case target.Group != 0:
+		err = u.merged(ctx, target.Group)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := u.checkWhole(ctx, target.Group); err != nil {
+		return nil, err
 	}
 	if err := u.checkLater(ctx, target.Group); err != nil {
 		return nil, err
@@ -142,7 +149,7 @@ func (u *undoer) read(ctx context.Context) error {
 	}
 	v := &surveyor{schema: schema, engine: u.engine, site: &site{}, byName: map[string]*table{}}
 	trails := map[string]*trail{}
-	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM semel_dedupe_audit WHERE id IN (SELECT min(id) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) ORDER BY tbl, step"
+	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM semel_dedupe_audit WHERE run = $1 AND id IN (SELECT min(id) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) ORDER BY tbl, step"
 	err = u.each(ctx, query, []any{u.run}, func(rows *sql.Rows) error {
 		var name string
 		var step int
@@ -202,6 +209,16 @@ func (t *trail) add(step int, whole, old sql.NullString) error {
 	return nil
 }
 
+// merged refuses a group that the run did not merge.
+func (u *undoer) merged(ctx context.Context, group int64) error {
+	var losers int64
+	err := u.one(ctx, "SELECT count(*) FROM semel_dedupe_map WHERE run = $1 AND grp = $2 AND state = 1", []any{u.run, group}, &losers)
+	if err == nil && losers == 0 {
+		err = refuse("run %d did not merge a group %d of %s, or it was taken back", u.run, group, u.root)
+	}
+	return err
+}
+
 // record finds the group of one loser.
 func (u *undoer) record(ctx context.Context, record string) (grp int64, err error) {
 	err = u.eachKey(ctx, record, func(key string) error {
@@ -229,6 +246,17 @@ func (s *session) eachKey(ctx context.Context, text string, f func(key string) e
 		}
 	}
 	return nil
+}
+
+// checkWhole refuses an undo of merges whose audit was deleted.
+func (u *undoer) checkWhole(ctx context.Context, group int64) error {
+	var merged, kept int64
+	err := u.one(ctx, "SELECT (SELECT count(*) FROM semel_dedupe_map AS m WHERE run = $1 AND state = 1"+u.only("m", group)+"), (SELECT count(*) FROM semel_dedupe_audit AS a WHERE run = $1 AND step = "+
+		strconv.Itoa(stepMerged)+" AND tbl = "+u.literal(u.root)+" AND undone_at IS NULL"+u.only("a", group)+")", []any{u.run}, &merged, &kept)
+	if err == nil && kept < merged {
+		err = refuse("semel_dedupe_audit has %d of the %d rows of %s that were merged: what was deleted there cannot come back (restore it from a backup; a group whose rows are all there comes back with --group)", kept, merged, u.root)
+	}
+	return err
 }
 
 // checkLater refuses an undo of merges on which a later run builds.

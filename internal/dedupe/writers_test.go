@@ -137,8 +137,7 @@ func (w *writers) round() {
 		extra = "SELECT count(*) - count(DISTINCT lower(number)) FROM invoice WHERE merged_into IS NULL"
 		late  = "SELECT count(*) FROM line AS l JOIN invoice AS i ON i.id = l.invoice_id WHERE i.merged_into IS NOT NULL AND l.merged_into IS NULL"
 	)
-	q := marking()
-	q.Index = "once"
+	q := once()
 	before := w.old()
 	p := w.plan("invoice", "lower(number)", q)
 	w.guard(p)

@@ -125,7 +125,7 @@ func benchInbox(ctx context.Context, set *contest.Settings) (*contest.Table, err
 	}
 	const bare, insert = "a transaction of one INSERT", "one INSERT"
 	t := &contest.Table{Title: fmt.Sprintf("inbox: a row of %d bytes for each message on PostgreSQL, %d callers", rowBytes, callers)}
-	c := contest.Contest{Callers: callers, Entries: []contest.Entry{
+	c := contest.Contest{Callers: callers, Meter: s.cpu, Entries: []contest.Entry{
 		{Name: bare, One: func(ctx context.Context) error {
 			return s.inTx(ctx, func(tx pgx.Tx) error { return s.insert(ctx, tx) })
 		}},
@@ -184,10 +184,10 @@ func benchOutbox(ctx context.Context, set *contest.Settings) (*contest.Table, er
 	if err != nil {
 		return nil, err
 	}
-	defer together.Close()
+	defer func() { _ = together.Close() }()
 	const bare = "a transaction of one INSERT"
 	t := &contest.Table{Title: fmt.Sprintf("outbox: a row and a message of %d bytes on PostgreSQL, %d callers", rowBytes, callers)}
-	c := contest.Contest{Callers: callers, Entries: []contest.Entry{
+	c := contest.Contest{Callers: callers, Meter: s.cpu, Entries: []contest.Entry{
 		{Name: bare, One: func(ctx context.Context) error {
 			return s.inTx(ctx, func(tx pgx.Tx) error { return s.insert(ctx, tx) })
 		}},

@@ -18,12 +18,11 @@ CREATE TABLE IF NOT EXISTS semel_dedupe_map (
     winner text NOT NULL,
     state smallint NOT NULL DEFAULT 0,
     reason text,
-    PRIMARY KEY (run, item)
+    PRIMARY KEY (run, grp, item)
 );
 CREATE INDEX IF NOT EXISTS semel_dedupe_map_open ON semel_dedupe_map (run, grp) WHERE state = 0;
-CREATE INDEX IF NOT EXISTS semel_dedupe_map_group ON semel_dedupe_map (run, grp);
 CREATE TABLE IF NOT EXISTS semel_dedupe_audit (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id bigint GENERATED ALWAYS AS IDENTITY,
     run bigint NOT NULL,
     grp bigint NOT NULL,
     item bigint NOT NULL,
@@ -37,7 +36,7 @@ CREATE TABLE IF NOT EXISTS semel_dedupe_audit (
     at timestamptz NOT NULL DEFAULT now(),
     undone_at timestamptz,
     undone_by text,
-    kept text
+    kept text,
+    PRIMARY KEY (run, grp, id)
 );
-CREATE INDEX IF NOT EXISTS semel_dedupe_audit_group ON semel_dedupe_audit (run, grp);
 CREATE INDEX IF NOT EXISTS semel_dedupe_audit_row ON semel_dedupe_audit (tbl, "key") WHERE step = 2;

@@ -337,3 +337,50 @@ func TestPostgreSQLCompilesNothing(t *testing.T) {
 		}
 	}
 }
+
+// No statement of MySQL asks something again for every row: the server would open every table of every database each time.
+func TestMySQLAsksOnce(t *testing.T) {
+	t.Parallel()
+	db := databases.Open(t, dialect.MySQL)
+	for _, name := range []string{"tables", "columns", "indexes"} {
+		text, err := os.ReadFile(filepath.Join("sql", "mysql_"+name+".sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := make([]any, strings.Count(string(text), "?"))
+		for i := range args {
+			args[i] = 1000
+		}
+		if plan := explain(t, db, string(text), args); strings.Contains(plan, "DEPENDENT") {
+			t.Errorf("the statement for %s asks again for each row: %s", name, plan)
+		}
+	}
+}
+
+// explain returns the kind of each step of a statement.
+func explain(t *testing.T, db *databases.Database, statement string, args []any) (kinds string) {
+	t.Helper()
+	rows, err := db.DB.QueryContext(t.Context(), "EXPLAIN "+statement, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(sql.NullString)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		kinds += values[1].(*sql.NullString).String + " " //nolint:forcetypeassert // see above.
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return kinds
+}

@@ -36,13 +36,13 @@ func (r *reader) mysql(ctx context.Context, others []string) error {
 
 func (r *reader) mysqlDatabase(ctx context.Context, database string) error {
 	before := len(r.schema.Tables)
-	if err := r.query(ctx, "mysql_tables", r.mysqlTable, database, MaxRows+1); err != nil {
+	if err := r.query(ctx, "mysql_tables", r.mysqlTable, database, database, MaxRows+1); err != nil {
 		return err
 	}
 	if len(r.schema.Tables) == before {
 		return r.mysqlRights(ctx, database)
 	}
-	if err := r.query(ctx, "mysql_columns", r.mysqlColumn, database, MaxRows+1); err != nil {
+	if err := r.query(ctx, "mysql_columns", r.mysqlColumn, database, database, MaxRows+1); err != nil {
 		return err
 	}
 	return r.query(ctx, "mysql_indexes", r.mysqlPart, database, MaxRows+1)
