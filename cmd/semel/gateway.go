@@ -107,7 +107,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false // in order of importance
 	flags.StringVar(&c.Upstream, "upstream", "", "`URL` of the application, such as http://127.0.0.1:9000 (required)")
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`address` for callers; port 0 means any free port")
-	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…, or memory: to forget everything on exit")
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, log:DIR, postgres://…, mysql://…, redis://…, or memory: to forget everything on exit")
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API and the console")

@@ -52,13 +52,14 @@ Name a record by its digest, of which the first four digits are enough, or by
 		RunE: p.wantVerb,
 	}
 	f.registerStore(cmd)
-	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSearch(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f))
+	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSearch(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f),
+		newRecordsCheck(p, f), newRecordsRepair(p, f))
 	return cmd
 }
 
 func (f *recordsFlags) registerStore(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
+	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, log:DIR, postgres://…, mysql://…, redis://…")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object per line, for programs")
 	f.keys.register(flags)
 }

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		"pages":        command(2, pagesCommand),
 		"sample":       command(2, sampleCommand),
 		"fill-store":   command(1, fillStoreCommand),
+		"flip-bit":     command(2, flipBit),
 		"fill-inbox":   command(1, fillInboxCommand),
 		"run-outbox":   command(3, runOutboxCommand),
 		"future-store": command(1, futureStoreCommand),
@@ -55,7 +56,8 @@ func command(least int, run func(args []string) error) func() {
 
 // TestScripts runs the scripts of testdata/script, one behaviour each. In addition to semel itself they can use:
 //
-//	fill-store FILE          makes a store with a record in every state
+//	fill-store FILE          makes a store with a record in every state, in a file of SQLite or log:DIR
+//	flip-bit FILE OFFSET     changes one bit of a file
 //	fill-inbox FILE          puts two messages into quarantine, or handles what was released
 //	run-outbox FILE STORE REFUSED [ID…]  adds messages to an outbox and publishes them, but for one
 //	future-store FILE        makes a store whose schema is from the future

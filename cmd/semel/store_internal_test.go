@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"net/http"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -28,8 +32,7 @@ func fillStoreCommand(args []string) error {
 }
 
 func fillStore(ctx context.Context, file string) error {
-	ago := func() time.Time { return time.Now().Add(-time.Hour) }
-	store, err := sqlitestore.Open(ctx, file, &sqlitestore.Options{Now: ago})
+	store, err := openFilled(ctx, file, func() time.Time { return time.Now().Add(-time.Hour) })
 	if err != nil {
 		return err
 	}
@@ -45,13 +48,35 @@ func fillStore(ctx context.Context, file string) error {
 		settle(ctx, store, "void", &semel.Settlement{State: semel.StateCancelled, Note: "customer called"}),
 		settle(ctx, store, "brief", &semel.Settlement{State: semel.StateCancelled, Retention: time.Second}),
 		settle(ctx, store, "crashed", nil),
-		store.Close(), //nolint:contextcheck // closing is not part of the work.
+		store.Close(),
 	}
-	now, err := sqlitestore.Open(ctx, file, nil)
+	now, err := openFilled(ctx, file, time.Now)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	return errors.Join(append(errs, settle(ctx, now, "busy", nil), now.Close())...) //nolint:contextcheck // as above.
+	return errors.Join(append(errs, settle(ctx, now, "busy", nil), now.Close())...)
+}
+
+// openFilled opens a file of SQLite, or log:DIR.
+func openFilled(ctx context.Context, file string, now func() time.Time) (semel.Store, error) {
+	if dir, ok := strings.CutPrefix(file, "log:"); ok {
+		return logstore.Open(ctx, dir, &logstore.Options{Now: now})
+	}
+	return sqlitestore.Open(ctx, file, &sqlitestore.Options{Now: now})
+}
+
+// flipBit is a disk that changes a byte of a file.
+func flipBit(args []string) error {
+	at, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	b[at] ^= 1
+	return os.WriteFile(args[0], b, 0o600)
 }
 
 // settle claims shop/name and settles it, unless s is nil.

@@ -68,6 +68,7 @@ func Rooms() []Room {
 
 		{Path: "store/memstore", Floor: 1, Kind: Store},
 		{Path: "store/sqlitestore", Floor: 1, Kind: Store},
+		{Path: "store/logstore", Floor: 1, Kind: Store},
 		{Path: "store/pgstore", Floor: 1, Kind: Store},
 		{Path: "store/mysqlstore", Floor: 1, Kind: Store},
 		{Path: "store/redisstore", Floor: 1, Kind: Store},

@@ -4,6 +4,7 @@
 //	memory:                              in this process; gone when it ends
 //	sqlite:semel.db                      a file in the working directory
 //	sqlite:/var/lib/semel/semel.db       a file anywhere
+//	log:/var/lib/semel/log               a directory that one process has at a time
 //	postgres://app@db.example/shop       a PostgreSQL database
 //	mysql://app@db.example/shop          a MySQL or MariaDB database
 //	redis://db.example:6379              a Redis or Valkey server; rediss: over TLS

@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
@@ -61,6 +62,8 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 		return openMemory(rest, o)
 	case "sqlite":
 		return openSQLite(ctx, rest, o)
+	case "log":
+		return openLog(ctx, rest, o)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, scheme, rest, o)
 	case "mysql", "mariadb":
@@ -68,7 +71,7 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 	case "redis", "rediss":
 		return openRedis(ctx, scheme, rest, o)
 	case "nats":
-		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
+		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite, log, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
 	default:
 		return nil, fmt.Errorf("%w: no store is called %q (%s)", ErrDSN, scheme, examples)
 	}
@@ -81,7 +84,7 @@ func Redact(dsn string) string {
 	switch {
 	case err != nil:
 		return "…"
-	case scheme == "memory" || scheme == "sqlite":
+	case scheme == "memory" || scheme == "sqlite" || scheme == "log":
 		return scheme + ":" + rest
 	}
 	return scheme + ":…"
@@ -104,7 +107,7 @@ func Schemas() (map[string]int, error) {
 }
 
 const (
-	examples = "write memory:, sqlite:PATH, postgres://…, mysql://… or redis://…, such as " + Default + " or postgres://app@db.example/shop"
+	examples = "write memory:, sqlite:PATH, log:DIR, postgres://…, mysql://… or redis://…, such as " + Default + " or postgres://app@db.example/shop"
 )
 
 func split(dsn string) (scheme, rest string, err error) {
@@ -148,4 +151,52 @@ func openSQLite(ctx context.Context, path string, o *Options) (semel.Store, erro
 		return nil, err
 	}
 	return store, nil
+}
+
+func openLog(ctx context.Context, dir string, o *Options) (semel.Store, error) {
+	if err := checkLog(dir, o.Use); err != nil {
+		return nil, err
+	}
+	store, err := logstore.Open(ctx, dir, &logstore.Options{Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// checkLog refuses a DSN that does not name the directory of a log.
+func checkLog(dir string, use Use) error {
+	switch {
+	case dir == "":
+		return fmt.Errorf("%w: log needs a directory (write log:DIR, such as log:/var/lib/semel/log)", ErrDSN)
+	case strings.HasPrefix(dir, "//") && !strings.HasPrefix(dir, "///"):
+		return fmt.Errorf("%w: log takes a directory, not an address (write log:semel-log, or log:/var/lib/semel/log)", ErrDSN)
+	case strings.Contains(dir, "?"):
+		return fmt.Errorf("%w: log takes no parameters (write log:DIR)", ErrDSN)
+	}
+	if _, err := os.Stat(dir); use != Serve && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store: directory %s does not exist (name the one the gateway uses with --store log:DIR)", dir)
+	}
+	return nil
+}
+
+// LogReport holds the findings of a check or a repair of a log.
+type LogReport = logstore.Report
+
+// CheckLog reads the log that the DSN names, which no process may have open, and reports damage. repair also cuts it out.
+func CheckLog(ctx context.Context, dsn string, repair bool) (LogReport, error) {
+	scheme, dir, err := split(dsn)
+	if err != nil {
+		return LogReport{}, err
+	}
+	if scheme != "log" {
+		return LogReport{}, fmt.Errorf("%w: only a log is checked by this (write log:DIR; databases have checks of their own)", ErrDSN)
+	}
+	if err := checkLog(dir, Operate); err != nil {
+		return LogReport{}, err
+	}
+	if repair {
+		return logstore.Repair(ctx, dir)
+	}
+	return logstore.Check(ctx, dir)
 }

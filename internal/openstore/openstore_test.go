@@ -17,7 +17,7 @@ import (
 func TestOpenServes(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "records.db")
-	for _, dsn := range []string{"memory:", "MEMORY:", "sqlite:" + file, "sqlite://" + file} {
+	for _, dsn := range []string{"memory:", "MEMORY:", "sqlite:" + file, "sqlite://" + file, "log:" + file + ".log"} {
 		store, err := openstore.Open(t.Context(), dsn, nil)
 		if err != nil {
 			t.Fatalf("Open(%q): %v", dsn, err)
@@ -85,6 +85,9 @@ func TestOpenWrongDSN(t *testing.T) {
 		"sqlite::memory:":                                       "write memory:",
 		"sqlite://semel.db":                                     "a path, not an address",
 		"sqlite:semel.db?password=s3cret":                       "takes no parameters",
+		"log:":                                                  "needs a directory",
+		"log://records":                                         "a directory, not an address",
+		"log:records?password=s3cret":                           "takes no parameters",
 	}
 	for dsn, want := range tests {
 		_, err := openstore.Open(t.Context(), dsn, nil)
@@ -105,6 +108,7 @@ func TestRedact(t *testing.T) {
 		"":                            openstore.Default,
 		"memory:":                     "memory:",
 		"sqlite:/var/lib/semel.db":    "sqlite:/var/lib/semel.db",
+		"log:/var/lib/semel":          "log:/var/lib/semel",
 		"postgres://u:s3cret@host/db": "postgres:…",
 		"s3cret@host":                 "…",
 	} {
@@ -159,6 +163,24 @@ func TestOpenRefusesAForeignFile(t *testing.T) {
 	if after, _ := os.ReadFile(file); !bytes.Equal(after, text) {
 		t.Error("the file was changed")
 	}
+}
+
+// A log belongs to one process at a time; the error of a second one says what to do instead.
+func TestLogInUse(t *testing.T) {
+	t.Parallel()
+	dsn := "log:" + filepath.Join(t.TempDir(), "records")
+	if _, err := openstore.Open(t.Context(), dsn, &openstore.Options{Use: openstore.Inspect}); err == nil || !strings.Contains(err.Error(), "--store log:DIR") {
+		t.Errorf("inspect a log that does not exist: got error %v, want one that says how to name it", err)
+	}
+	store, err := openstore.Open(t.Context(), dsn, nil)
+	must(t, err)
+	defer store.Close()
+	_, openErr := openstore.Open(t.Context(), dsn, &openstore.Options{Use: openstore.Inspect})
+	_, checkErr := openstore.CheckLog(t.Context(), dsn, false)
+	claimtest.Words(t, openErr, "in use by another process", "admin API", "SQLite")
+	claimtest.Words(t, checkErr, "in use by another process")
+	_, err = openstore.CheckLog(t.Context(), "sqlite:x.db", true)
+	claimtest.WantErr(t, "", err, openstore.ErrDSN)
 }
 
 var must = claimtest.NoError

@@ -39,6 +39,8 @@ func NewScratch(dsn string) (*Scratch, error) {
 	switch scheme {
 	case "memory":
 		return nil, fmt.Errorf("%w: a store in memory belongs to this process alone, so it needs no check", ErrDSN)
+	case "log":
+		return nil, fmt.Errorf("%w: a log belongs to one process at a time, so there is nothing to race for (its files are checked by: semel records check --store log:DIR)", ErrDSN)
 	case "sqlite":
 		s.path = rest + "." + s.name
 		s.dsn = scheme + ":" + s.path

@@ -35,6 +35,9 @@ type Processes struct {
 	Open func(ctx context.Context, place string) (semel.Store, error)
 	// Check looks at the integrity of a place. nil means nothing to check.
 	Check func(tb testing.TB, place string)
+	// Single says that one process at a time can have a place open: only kills are
+	// tested.
+	Single bool
 	// Strike kills the server behind the store and starts it again; the store
 	// is then tested against that alone. nil kills processes that use the store.
 	Strike func(testing.TB)
@@ -64,7 +67,7 @@ func RunProcesses(t *testing.T, p Processes) {
 	switch {
 	case p.Disturb != nil:
 		tests = map[string]func(*testing.T, *Processes){"disturbed": testDisturbed, "disturbed-in-transactions": testDisturbedWork}
-	case p.Strike != nil:
+	case p.Strike != nil, p.Single:
 		delete(tests, "opening")
 		delete(tests, "share")
 	}

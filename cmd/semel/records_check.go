@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/internal/openstore"
+)
+
+const checkHelp = `A log that lost what it had acknowledged (a flipped bit, a file that was cut off or
+removed) is not opened, because intents could be executed twice. The end of a sync
+that a crash interrupted is not damage: none of it was acknowledged, and the next
+start cuts it off.`
+
+func newRecordsCheck(p *process, f *recordsFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Read a log (log:DIR) from end to end, and report damage",
+		Long: `Changes nothing. Stop the gateway that has the log first.
+
+` + checkHelp,
+		Example: `  semel records check --store log:/var/lib/semel/log`,
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.checkLog(cmd, p, false) },
+	}
+}
+
+func newRecordsRepair(p *process, f *recordsFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "repair",
+		Short: "Cut damage out of a log (log:DIR), and report what is missing",
+		Long: `Keeps a copy of every file that it changes, next to it. Restore a backup instead if
+you have a newer one than the damage. Stop the gateway that has the log first.
+
+` + checkHelp + `
+
+The intents of the missing entries are not known. For the time that the report
+names, look in your application for what may be sent again.`,
+		Example: `  semel records repair --store log:/var/lib/semel/log`,
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.checkLog(cmd, p, true) },
+	}
+}
+
+func (f *recordsFlags) checkLog(cmd *cobra.Command, p *process, repair bool) error {
+	report, err := openstore.CheckLog(cmd.Context(), f.store, repair)
+	if err != nil {
+		return openError(err)
+	}
+	if f.json {
+		err = json.NewEncoder(p.stdout).Encode(report)
+	} else {
+		err = printLog(p, report)
+	}
+	if err == nil && len(report.Damage) > 0 && !repair {
+		err = found(errors.New("the log is damaged (restore a backup, or run: semel records repair)"))
+	}
+	return err
+}
+
+func printLog(p *process, r openstore.LogReport) error {
+	_, err := fmt.Fprintf(p.stdout, "%d entries in %d segments, %d bytes\n", r.Entries, r.Segments, r.Bytes)
+	if r.Unacknowledged > 0 && err == nil {
+		_, err = fmt.Fprintf(p.stdout, "%d bytes at the end were never acknowledged; the next start cuts them off\n", r.Unacknowledged)
+	}
+	for _, d := range r.Damage {
+		missing := fmt.Sprintf("%d entries are missing", d.Entries)
+		if d.Entries == 0 {
+			missing = "it is not known what is missing"
+		}
+		if !d.From.IsZero() {
+			missing += fmt.Sprintf(", from %s to %s", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339))
+		}
+		if d.Saved != "" {
+			missing += "; the file as it was: " + d.Saved
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(p.stdout, "damage in %s at byte %d: %s\n", d.Segment, d.At, missing)
+		}
+	}
+	return err
+}

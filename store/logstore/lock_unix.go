@@ -1,0 +1,43 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// lock makes this process the directory's only one. The system lets go of it when the process ends, however it ends.
+func lock(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode) //nolint:gosec // the operator's directory.
+	if err != nil {
+		return nil, fmt.Errorf("logstore: %w (the directory must be writable for this user)", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder, _ := os.ReadFile(path) //nolint:gosec // the operator's directory.
+		_ = f.Close()
+		return nil, fmt.Errorf("logstore: %s is %w%s", dir, ErrInUse, holderSuffix(string(holder)))
+	}
+	if err == nil {
+		err = errors.Join(f.Truncate(0), first(fmt.Fprintln(f, os.Getpid())))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("logstore: lock %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+func first(_ int, err error) error { return err }
+
+func holderSuffix(pid string) string {
+	if pid = strings.TrimSpace(pid); pid == "" {
+		return ""
+	}
+	return " (process " + pid + ")"
+}

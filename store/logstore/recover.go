@@ -1,0 +1,252 @@
+package logstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/semel-dev/semel"
+)
+
+// fenceGap is more than the fences that are drawn and not synced at a time: entries of two batches and of the segments
+// between them.
+const fenceGap = 1 << 20
+
+// recovery reads the log into a store.
+type recovery struct {
+	s       *Store
+	now     int64  // the host's clock
+	number  uint64 // of the last entry
+	fence   uint64
+	clock   int64
+	started bool
+	durable *batch
+}
+
+// recover reads the log: every entry that was synced is there. Behind the last of them there is the rest of at most
+// one batch, which was never acknowledged, and is cut. Anything else is damage, and is refused.
+func (s *Store) recover(ctx context.Context) error {
+	segments, err := s.log.openSegments()
+	if err != nil {
+		return err
+	}
+	r := &recovery{s: s, now: milliseconds(s.clock.now()), durable: &batch{done: make(chan struct{})}}
+	close(r.durable.done)
+	if len(segments) == 0 {
+		first, err := createSegment(s.log.disk, segment{number: 1, bytes: s.log.firstBytes(), clock: r.now})
+		if err != nil {
+			return fmt.Errorf("logstore: %s: %w", s.log.name, err)
+		}
+		segments = append(segments, first)
+		s.log.window[1].Store(first)
+	}
+	last, err := r.replay(ctx, segments)
+	if err == nil {
+		err = r.cutTail(ctx, segments[last:])
+	}
+	if err != nil {
+		return fmt.Errorf("logstore: %s: %w", s.log.name, err)
+	}
+	return r.finish(segments, last)
+}
+
+func (j *journal) firstBytes() int64 {
+	if j.bytes > 0 {
+		return j.bytes
+	}
+	return firstSegment
+}
+
+// openSegments opens the files of the log in their order, and removes what was never one.
+func (j *journal) openSegments() ([]*segment, error) {
+	names, err := j.disk.names()
+	if err != nil {
+		return nil, fmt.Errorf("logstore: %s: %w", j.name, err)
+	}
+	var numbers []uint64
+	for _, name := range names {
+		if number, ok := segmentNumber(name); ok {
+			numbers = append(numbers, number)
+		}
+		if strings.HasSuffix(name, segmentSuffix+newSuffix) {
+			if err := j.disk.remove(name); err != nil {
+				return nil, fmt.Errorf("logstore: %s: %w", j.name, err)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	segments := make([]*segment, 0, len(numbers))
+	for i, number := range numbers {
+		if i > 0 && number != numbers[i-1]+1 {
+			return nil, j.refuse(fmt.Errorf("segment %s is %w: it is missing", segmentName(numbers[i-1]+1), errDamaged))
+		}
+		seg, err := openSegment(j.disk, number)
+		if err != nil {
+			return nil, j.refuse(err)
+		}
+		j.window[number%maxSegments].Store(seg)
+		segments = append(segments, seg)
+	}
+	return segments, nil
+}
+
+// refuse adds what to run to an error about damage.
+func (j *journal) refuse(err error) error {
+	if errors.Is(err, errDamaged) {
+		return fmt.Errorf("logstore: %s: %w (restore it from a backup, or run: semel records check --store log:%s)", j.name, err, j.name)
+	}
+	return fmt.Errorf("logstore: %s: %w", j.name, err)
+}
+
+// replay applies every entry, and returns the index of the segment in which the last of them is.
+func (r *recovery) replay(ctx context.Context, segments []*segment) (last int, err error) {
+	for i, seg := range segments {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		r.fence, r.clock = max(r.fence, seg.fence), max(r.clock, seg.clock)
+		if err := r.replaySegment(seg); err != nil {
+			return 0, err
+		}
+		if seg.used > segmentHeader {
+			last = i
+		}
+		if !r.started {
+			var e entry
+			sc := scanner{seg: seg, at: segmentHeader}
+			if _, dirty, err := sc.seek(&e); err != nil || dirty > 0 {
+				return i, err // the log may have lost its beginning
+			}
+		}
+	}
+	return last, nil
+}
+
+func (r *recovery) replaySegment(seg *segment) error {
+	sc := scanner{seg: seg, at: segmentHeader}
+	var e entry
+	for {
+		at, ok, err := sc.next(&e)
+		if err != nil || !ok || (r.started && e.number != r.number+1) {
+			return err
+		}
+		r.started, r.number = true, e.last()
+		seg.note(&e, at, int(sc.at-at))
+		r.apply(&e, seg.placeOf(at))
+	}
+}
+
+func (r *recovery) apply(e *entry, p place) {
+	if e.kind == kindGap {
+		return
+	}
+	r.fence, r.clock = max(r.fence, e.fence), max(r.clock, e.clock)
+	if e.kind == kindMark {
+		return
+	}
+	sh := r.s.shard(&e.digest)
+	h := sh.held[e.digest]
+	switch {
+	case e.kind == kindRecord && e.final():
+		r.drop(sh, h)
+		if e.expires > max(r.now, e.clock) {
+			sh.table.put(digestPath(&e.digest), p)
+		}
+	case e.kind == kindRecord:
+		r.drop(sh, h)
+		h = &held{record: e.record, place: p, batch: r.durable}
+		h.outcome, h.note = nil, ""
+		sh.held[e.digest] = h
+		r.s.opened.Add(1)
+	case h == nil || h.fence != e.fence: // of a claim that is gone
+	case e.kind == kindRenew:
+		h.lease, h.expires = e.lease, e.expires
+	case e.kind == kindRelease:
+		r.drop(sh, h)
+	}
+}
+
+func (r *recovery) drop(sh *shard, h *held) {
+	if h != nil {
+		delete(sh.held, h.digest)
+		r.s.opened.Add(-1)
+	}
+}
+
+// cutTail removes what follows the last entry. Only one batch at a time is written and not synced, so an entry of a later
+// batch proves that a synced one is damaged.
+func (r *recovery) cutTail(ctx context.Context, segments []*segment) error {
+	for i, seg := range segments {
+		from := seg.used
+		if i > 0 {
+			from = segmentHeader
+		}
+		sc := scanner{seg: seg, at: from}
+		var dirty int64
+		for {
+			var e entry
+			found, far, err := sc.seek(&e)
+			if err != nil {
+				return err
+			}
+			dirty = max(dirty, far)
+			if !found {
+				break
+			}
+			if e.sync() > r.number+1 {
+				return r.s.log.refuse(fmt.Errorf("segment %s is %w at byte %d: entry %d is not there, but entry %d of a later sync is",
+					segmentName(segments[0].number), errDamaged, segments[0].used, r.number+1, e.number))
+			}
+			r.fence, r.clock = max(r.fence, e.fence), max(r.clock, e.clock)
+			sc.at += entryAlign
+		}
+		if dirty > 0 {
+			if err := r.erase(ctx, seg, from, dirty); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *recovery) erase(ctx context.Context, seg *segment, from, to int64) error {
+	r.s.logger.LogAttrs(ctx, slog.LevelWarn, "logstore: cut off what was written last and never acknowledged", slog.String("dir", r.s.log.name),
+		slog.String("segment", segmentName(seg.number)), slog.Int64("at", from), slog.Int64("bytes", to-from))
+	if _, err := seg.f.WriteAt(make([]byte, to-from), from); err != nil {
+		return err
+	}
+	return seg.f.sync()
+}
+
+// finish lets the journal go on behind the last entry.
+func (r *recovery) finish(segments []*segment, last int) error {
+	j := r.s.log
+	r.s.clock.start(r.clock)
+	now := r.s.clock.at.UnixMicro()
+	j.number, j.fence = r.number, max(r.fence+fenceGap, uint64(max(0, now)))
+	if r.fence == 0 {
+		j.fence = uint64(max(1, now))
+	}
+	j.oldest, j.current = segments[0].number, segments[last]
+	for i, seg := range segments {
+		if i <= last+1 {
+			j.total += seg.bytes
+		}
+		if i == last+1 {
+			j.next = seg
+		}
+		if i > last+1 { // empty, and behind an empty one
+			j.window[seg.number%maxSegments].Store(nil)
+			if err := errors.Join(seg.f.Close(), j.disk.remove(segmentName(seg.number))); err != nil {
+				return fmt.Errorf("logstore: %s: %w", j.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// digestPath is the path of a digest in its shard's table.
+func digestPath(d *semel.Digest) uint32 { return pathOf(hash(d)) }
