@@ -11,6 +11,8 @@ func sections() []contest.Section {
 	return []contest.Section{
 		{Name: "middleware", Run: benchMiddleware},
 		{Name: "sqlite", Run: benchSQLite},
+		{Name: "log", Run: benchLog},
+		{Name: "log-large", Run: benchLogLarge},
 		{Name: "gateway", Run: benchGateway},
 		{Name: "console", Run: benchConsole},
 		{Name: "overload", Run: benchOverload},
