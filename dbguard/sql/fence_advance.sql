@@ -2,6 +2,5 @@
 -- transaction ends either way. No row affected: it was refused.
 --
 -- {{1}} resource  {{2}} fence
--- semel:safe the second run sets the fence to what it is
 INSERT INTO {{table}} AS f (resource, fence) VALUES ({{1}}, {{2}})
 ON CONFLICT (resource) DO UPDATE SET fence = excluded.fence WHERE f.fence <= excluded.fence

@@ -1,5 +1,5 @@
+-- semel:safe a part of a statement; that which it is in is judged (statement.go), and leaves alone a message that waits already
 ), added AS (
-  -- semel:safe a message that waits already is left alone
   INSERT INTO {{table}} (id, topic, message_key, header, body, part, added_ms)
   SELECT id, topic, message_key, header, body, part, {{now}} FROM given
   ON CONFLICT (id) DO NOTHING

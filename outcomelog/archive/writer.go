@@ -116,7 +116,6 @@ func (a *Archive) write(ctx context.Context, batch []arrived) {
 func (a *Archive) insert(ctx context.Context, batch []arrived, number int64, repeated bool) error {
 	if repeated {
 		var found int
-		//semel:safe it only reads
 		query := a.text("SELECT COUNT(*) FROM {{table}} WHERE batch = " + a.dialect.Placeholder(1))
 		if err := a.db.QueryRowContext(ctx, query, number).Scan(&found); err != nil || found > 0 {
 			return err
@@ -195,7 +194,6 @@ func (a *Archive) forget(ctx context.Context) {
 
 func (a *Archive) forgetSome(ctx context.Context) (more bool, err error) {
 	var greatest, last int64
-	//semel:safe it only reads
 	if err := a.db.QueryRowContext(ctx, a.text("SELECT COALESCE(MAX(id), 0) FROM {{table}}")).Scan(&greatest); err != nil {
 		return false, err
 	}
