@@ -65,9 +65,9 @@ browsers are protected as well.
 
 The gateway publishes its policy at /.well-known/idempotency. For operators the
 --admin address answers /healthz, /readyz and /metrics (Prometheus); do not expose
-it to callers. With --admin-tokens-file it also offers what "semel records" does,
-under /v1/records and /v1/audit for programs, under /console/ for people. A line of that file is a name, a token and, for a
-read-only token, the word read; make one with
+it to callers. With --admin-tokens-file it also offers what "semel records" does:
+under /v1/records and /v1/audit for programs, under /console/ for people. A line of
+that file is a name, a token and, for a read-only token, the word read; make one with
 
   (umask 077; echo "alice $(openssl rand -hex 32)" >> admin-tokens)
 
@@ -111,7 +111,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API and the console")
-	flags.DurationVar(&f.keepLog, "outcome-log", 0, "how long the outcome log is kept in the store's database, for operators to search it; at most 720h, 0 for not at all")
+	flags.DurationVar(&f.keepLog, "outcome-log", 0, "how long the outcome log is kept in the store's database for operators to search; at most 720h; 0 keeps none")
 	flags.StringVar(&c.PrometheusURL, "prometheus-url", "", "`URL` of a page with the counts of all processes; the console links to it")
 	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, unless a rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, unless a rule says otherwise")

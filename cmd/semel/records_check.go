@@ -11,16 +11,17 @@ import (
 	"github.com/semel-dev/semel/internal/openstore"
 )
 
-const checkHelp = `A log that lost what it had acknowledged (a flipped bit, a file that was cut off or
-removed) is not opened, because intents could be executed twice. The end of a sync
-that a crash interrupted is not damage: none of it was acknowledged, and the next
-start cuts it off.`
+const checkHelp = `A log that lost acknowledged entries (a flipped bit, a truncated or removed file) is
+not opened, because intents could be executed twice. What a crash left of an
+interrupted sync is not damage: none of it was acknowledged, and the next start cuts
+it off.`
 
 func newRecordsCheck(p *process, f *recordsFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Read a log (log:DIR) from end to end, and report damage",
-		Long: `Changes nothing. Stop the gateway that has the log first.
+		Short: "Read a log (log:DIR) from end to end and report damage",
+		Long: `Reads every entry of a log (log:DIR) and reports damage. It changes nothing. Stop the
+gateway that uses the log first.
 
 ` + checkHelp,
 		Example: `  semel records check --store log:/var/lib/semel/log`,
@@ -32,14 +33,15 @@ func newRecordsCheck(p *process, f *recordsFlags) *cobra.Command {
 func newRecordsRepair(p *process, f *recordsFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
-		Short: "Cut damage out of a log (log:DIR), and report what is missing",
-		Long: `Keeps a copy of every file that it changes, next to it. Restore a backup instead if
-you have a newer one than the damage. Stop the gateway that has the log first.
+		Short: "Cut damage out of a log (log:DIR) and report missing entries",
+		Long: `Cuts damage out of a log (log:DIR) and reports missing entries. It keeps a copy of
+every file that it changes, in the same directory. If you have a backup that is newer
+than the damage, restore that instead. Stop the gateway that uses the log first.
 
 ` + checkHelp + `
 
-The intents of the missing entries are not known. For the time that the report
-names, look in your application for what may be sent again.`,
+The report cannot name the intents of missing entries. Check what your application
+did in the time that it gives: those requests may be sent and executed again.`,
 		Example: `  semel records repair --store log:/var/lib/semel/log`,
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.checkLog(cmd, p, true) },
@@ -70,13 +72,13 @@ func printLog(p *process, r openstore.LogReport) error {
 	for _, d := range r.Damage {
 		missing := fmt.Sprintf("%d entries are missing", d.Entries)
 		if d.Entries == 0 {
-			missing = "it is not known what is missing"
+			missing = "an unknown number of entries is missing"
 		}
 		if !d.From.IsZero() {
 			missing += fmt.Sprintf(", from %s to %s", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339))
 		}
 		if d.Saved != "" {
-			missing += "; the file as it was: " + d.Saved
+			missing += "; the original file: " + d.Saved
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(p.stdout, "damage in %s at byte %d: %s\n", d.Segment, d.At, missing)

@@ -33,12 +33,12 @@ func newRecordsSearch(p *process, shared *recordsFlags) *cobra.Command {
 		Short: "Search the outcome log: which request made invoice 77?",
 		Long: `Searches the outcome log that a gateway with --outcome-log keeps in the store's
 database, including requests whose records have expired. Entries hold no key and no
-value of a field: of the key they have the digest, as "semel records list" shows
-it, and of what was made its path.
+value of a field: only the digest of the key, as "semel records list" shows it, and
+the path of the created resource.
 
 A search reads at most --examine entries. If it ends before the log does, the last
 line on stderr says how to continue with --after. By --made, --key, or --scope and
---name it reads only those that match.`,
+--name it reads matching entries only.`,
 		Example: `  semel records search --made 77
   semel records search --made /invoices/77 --json
   semel records search --rule customer_email --outcome rejected`,
@@ -46,7 +46,7 @@ line on stderr says how to continue with --after. By --made, --key, or --scope a
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), p) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.query.Made, "made", "", "only requests that made this `thing`: a path, or the last part of one")
+	flags.StringVar(&f.query.Made, "made", "", "only requests that created this `resource`: a path, or the last part of one")
 	flags.StringVar(&f.key, "key", "", "only requests whose digest begins with these `digits`")
 	flags.StringVar(&f.scope, "scope", "", "only requests of this `scope`; needs --name")
 	flags.StringVar(&f.name, "name", "", "only requests of this `name`; needs --scope")
@@ -79,7 +79,7 @@ func outcomeLogError(err error) error {
 func (f *searchFlags) run(ctx context.Context, p *process) error {
 	f.query.Outcome = outcomelog.Outcome(f.outcome)
 	if (f.scope == "") != (f.name == "") {
-		return usagef("--scope and --name belong together: a key is one of its scope")
+		return usagef("--scope and --name belong together: neither identifies a key alone")
 	}
 	if f.scope != "" && f.key != "" {
 		return usagef("--key and --scope exclude each other: both name a key")
