@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/transition"
 )
 
@@ -40,10 +41,10 @@ func (s *Store) expireAlways() {
 func (s *Store) expire() error {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
-	s.expireHeld()
 	newest := s.log.end()[0]
 	for {
-		seg := s.log.mostlyExpired(s.clock.read())
+		claims := s.expireHeld()
+		seg := s.log.mostlyExpired(s.clock.read(), claims)
 		if seg == nil || seg.number >= newest || s.stopped() {
 			return nil
 		}
@@ -62,33 +63,41 @@ func (s *Store) stopped() bool {
 	}
 }
 
-func (s *Store) expireHeld() {
+// expireHeld forgets expired records in memory, and returns the bytes of claims by the places of their segments.
+func (s *Store) expireHeld() map[int]int64 {
+	claims := map[int]int64{}
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		now := s.clock.read()
 		for _, h := range sh.held {
-			s.retire(sh, h, now)
+			if !s.retire(sh, h, now) && h.state == semel.StateClaimed {
+				e := entry{kind: kindRecord, record: h.record}
+				claims[h.place.segment()] += int64(padded(e.size()))
+			}
 		}
 		sh.mu.Unlock()
 	}
+	return claims
 }
 
-// mostlyExpired returns the oldest segment when it should go.
-func (j *journal) mostlyExpired(now int64) *segment {
+// mostlyExpired returns the oldest segment when it should go. Claims that are open live: were they copied for nothing, a log
+// that is full of them would be copied for ever.
+func (j *journal) mostlyExpired(now int64, claims map[int]int64) *segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.oldest == j.current.number || j.dead != nil {
 		return nil
 	}
 	seg := j.window[j.oldest%maxSegments].Load()
-	if seg.living(now)*fewLiving <= seg.used-segmentHeader {
+	lives := func(s *segment) int64 { return s.living(now) + claims[s.placeOf(0).segment()] }
+	if lives(seg)*fewLiving <= seg.used-segmentHeader {
 		return seg
 	}
 	var living, used int64
 	for n := j.oldest; n <= j.current.number; n++ {
 		s := j.window[n%maxSegments].Load()
-		living, used = living+s.living(now), used+s.used-segmentHeader
+		living, used = living+lives(s), used+s.used-segmentHeader
 	}
 	if living*leastLiving < used {
 		return seg

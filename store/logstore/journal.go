@@ -50,6 +50,7 @@ type journal struct {
 	work      sync.Cond
 	number    uint64 // of the last entry
 	fence     uint64 // the last that was drawn
+	clock     int64  // the latest in an entry
 	oldest    uint64 // number of the first segment
 	total     int64  // bytes of all segments
 	current   *segment
@@ -102,6 +103,7 @@ func (j *journal) add(e *entry, draw bool) (added, error) {
 		e.fence = j.fence
 	}
 	j.number++
+	j.clock = max(j.clock, e.clock)
 	e.number = j.number
 	b := j.batch
 	if len(b.buf) == 0 {
@@ -138,17 +140,18 @@ func (j *journal) room(e *entry, size int) (<-chan struct{}, error) {
 }
 
 // reserve keeps the end of the last segment for those that hold claims: on a full disk new intents are refused first,
-// then answers, and claims can still be settled without one.
+// then answers, and claims can still be settled without one. The very end is for the marks of an expiry, which makes room.
 func (j *journal) reserve(e *entry) int64 {
 	switch {
-	case e.kind != kindRecord:
+	case e.kind == kindMark:
 		return 0
+	case e.kind != kindRecord:
 	case e.state == semel.StateClaimed:
 		return j.current.bytes / 16
 	case len(e.outcome) > 0:
 		return j.current.bytes / 32
 	}
-	return 0
+	return j.current.bytes / 128
 }
 
 // roll begins the next segment.
@@ -185,8 +188,14 @@ func (j *journal) prepare(size int64) (<-chan struct{}, error) {
 		j.full, j.fullAt = err, time.Now()
 		return nil, err
 	}
+	if s := j.next; s != nil { // too small for what came; its file is replaced, so nothing must go there any more
+		j.next = nil
+		j.total -= s.bytes
+		j.window[s.number%maxSegments].Store(nil)
+		_ = s.f.Close() // it holds nothing
+	}
 	j.preparing = make(chan struct{})
-	s := segment{number: j.current.number + 1, bytes: bytes, fence: j.fence, clock: j.current.clock}
+	s := segment{number: j.current.number + 1, bytes: bytes, fence: j.fence, clock: j.clock}
 	j.running.Go(func() { j.makeNext(s) })
 	return j.preparing, nil
 }
@@ -210,10 +219,6 @@ func (j *journal) makeNext(s segment) {
 		j.full = fmt.Errorf("logstore: %w: %s: %w (free space on the disk)", semel.ErrFull, j.name, err)
 		j.fullAt = time.Now()
 	} else {
-		if j.next != nil { // too small for what came
-			j.total -= j.next.bytes
-			_ = j.next.f.Close()
-		}
 		j.full, j.next = nil, made
 		j.total += made.bytes
 		j.window[made.number%maxSegments].Store(made)

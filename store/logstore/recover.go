@@ -135,17 +135,19 @@ func (r *recovery) replaySegment(seg *segment) error {
 		}
 		r.started, r.number = true, e.last()
 		seg.note(&e, at, int(sc.at-at))
-		r.apply(&e, seg.placeOf(at))
+		if err := r.apply(&e, seg.placeOf(at)); err != nil {
+			return err
+		}
 	}
 }
 
-func (r *recovery) apply(e *entry, p place) {
+func (r *recovery) apply(e *entry, p place) error {
 	if e.kind == kindGap {
-		return
+		return nil
 	}
 	r.fence, r.clock = max(r.fence, e.fence), max(r.clock, e.clock)
 	if e.kind == kindMark {
-		return
+		return nil
 	}
 	sh := r.s.shard(&e.digest)
 	h := sh.held[e.digest]
@@ -153,7 +155,7 @@ func (r *recovery) apply(e *entry, p place) {
 	case e.kind == kindRecord && e.final():
 		r.drop(sh, h)
 		if e.expires > max(r.now, e.clock) {
-			sh.table.put(digestPath(&e.digest), p)
+			return r.put(sh, &e.digest, p)
 		}
 	case e.kind == kindRecord:
 		r.drop(sh, h)
@@ -167,6 +169,29 @@ func (r *recovery) apply(e *entry, p place) {
 	case e.kind == kindRelease:
 		r.drop(sh, h)
 	}
+	return nil
+}
+
+// put lets the table lead to a final record. It may lead to an earlier one of the digest: one that expired, or was copied
+// by an expiry that a crash interrupted.
+func (r *recovery) put(sh *shard, d *semel.Digest, p place) (err error) {
+	path := digestPath(d)
+	var earlier place
+	found := sh.table.find(path, func(there place) bool {
+		e, failed := r.s.log.read(there)
+		if earlier, err = there, failed; failed != nil {
+			return true
+		}
+		return e.digest == *d
+	})
+	switch {
+	case err != nil:
+	case found:
+		sh.table.move(path, earlier, p)
+	default:
+		sh.table.put(path, p)
+	}
+	return err
 }
 
 func (r *recovery) drop(sh *shard, h *held) {
@@ -226,12 +251,12 @@ func (r *recovery) finish(segments []*segment, last int) error {
 	j := r.s.log
 	r.s.clock.start(r.clock)
 	now := r.s.clock.at.UnixMicro()
-	j.number, j.fence = r.number, max(r.fence+fenceGap, uint64(max(0, now)))
+	j.number, j.clock, j.fence = r.number, r.clock, max(r.fence+fenceGap, uint64(max(0, now)))
 	if r.fence == 0 {
 		j.fence = uint64(max(1, now))
 	}
 	j.oldest, j.current = segments[0].number, segments[last]
-	for i, seg := range segments {
+	for i, seg := range slices.Backward(segments) { // a crash must not leave a hole
 		if i <= last+1 {
 			j.total += seg.bytes
 		}

@@ -51,7 +51,7 @@ type segment struct {
 	// Guarded by the journal's lock, as long as entries are added.
 	used  int64       // where the next entry begins
 	marks []uint32    // in units of eight bytes: the first entry at or behind each multiple of markEvery
-	ends  [64]lifeEnd // by the logarithm of how long after clock records expire
+	ends  [64]lifeEnd // by the logarithm of how long after their entries records expire
 }
 
 // lifeEnd counts the bytes of records that expire at about the same time.
@@ -199,15 +199,15 @@ func (s *segment) note(e *entry, at int64, size int) {
 		s.marks = append(s.marks, uint32(at/entryAlign)) //nolint:gosec // offsetBits.
 	}
 	s.used = at + int64(size)
-	if e.kind != kindRecord || e.state == semel.StateClaimed { // a claim is settled soon, or copied
+	if e.kind != kindRecord || e.state == semel.StateClaimed { // expireHeld counts those that are open
 		return
 	}
-	end := &s.ends[bits.Len64(uint64(max(0, e.expires-s.clock)))&63]
+	end := &s.ends[bits.Len64(uint64(max(0, e.expires-e.clock)))&63]
 	end.bytes += int64(size)
 	end.last = max(end.last, e.expires)
 }
 
-// living is at least the bytes of the records that have not expired; claims do not count.
+// living is at least the bytes of the records that have not expired, without claims.
 func (s *segment) living(now int64) (bytes int64) {
 	for _, end := range s.ends {
 		if end.last > now {
