@@ -83,7 +83,7 @@ type Config struct {
 	// handler; without any it is off. The store must be a [semel.Lister] then.
 	AdminTokens []adminapi.Token
 	// OutcomeLog keeps the outcome of requests that ran, for operators to search it in the console. The caller closes it after the
-	// gateway. Default: it is in the log alone.
+	// gateway. Default: nil, outcomes are in log lines only.
 	OutcomeLog *archive.Archive
 	// PrometheusURL is the page that the console links to for the counts of all processes. Default: none.
 	PrometheusURL string

@@ -120,9 +120,9 @@ func disguise(req *http.Request) {
 	}
 }
 
-// inHand takes a small body that is here already into memory: net/http writes
-// that at once with the header, and the header on its own before what it does not know.
-// The copy is the request's own, because a goroutine of net/http may read it after the
+// inHand copies a small body that has already arrived into memory: net/http writes such a
+// body together with the header, but sends the header alone before a body of unknown type.
+// The request gets its own copy, because a goroutine of net/http may read it after the
 // answer.
 func inHand(req *http.Request) error {
 	if _, here := req.Body.(io.Seeker); !here || req.ContentLength <= 0 || req.ContentLength > maxInHandBytes {

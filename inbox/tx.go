@@ -15,8 +15,8 @@ import (
 // the record of the message or not at all, so the message is never unknown. t opens transactions of
 // that database. fn may run several times for one attempt, as for [semel.DoTx].
 //
-// Where the statements of fn are known beforehand, a t that takes them along saves round trips, and
-// lets messages that are handled at the same time share a commit: see pgstore.TxOptions.Queries.
+// When the statements of fn are known beforehand, a transactor that sends them with the claim saves round
+// trips, and lets messages that are handled at the same time share a commit: see pgstore.TxOptions.Queries.
 //
 // Every error of fn rolls back, a panic included. An error made with [semel.MarkUnknown] says that
 // fn did something elsewhere that may have happened; the others mean what they mean for Handle.
@@ -153,7 +153,7 @@ func (d *delivery) countFirst(guard *semel.Guard, so *progress) (v Verdict, done
 	return Verdict{}, false
 }
 
-// bare returns the transactor without the statements that its transactions take along, if it does so.
+// bare returns the transactor without the statements that travel with its claims, if it has any.
 func bare(t semel.Transactor) semel.Transactor {
 	if b, ok := t.(interface{ Bare() semel.Transactor }); ok {
 		return b.Bare()

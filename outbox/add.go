@@ -177,7 +177,7 @@ func (o *Outbox) write(ctx context.Context, tx Execer, rows []added) (int64, err
 	return written, nil
 }
 
-// statement is the INSERT of the rows, with the file that says what about those that are there; "" for none.
+// statement returns the INSERT of the rows. again names the SQL file that says what happens to existing rows; "" for none.
 func (o *Outbox) statement(rows []added, again string) (text string, args []any) {
 	var b strings.Builder
 	b.WriteString(o.names.text("INSERT INTO {{table}} (id, topic, message_key, header, body, part, added_ms) VALUES "))

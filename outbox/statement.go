@@ -8,11 +8,11 @@ import (
 )
 
 // Statement is [Outbox.Add] for callers that send their statements together: it returns the
-// one that adds the messages, to travel in the same round trip as those of the caller, in a
+// statement that adds the messages, to travel in the same round trip as those of the caller: in a
 // pgx.Batch, in the statements of pgstore.Run or mysqlstore.Run, or in those of a transaction that an inbox
-// opens. It belongs behind the statement that locks what the key names, as a call of Add would.
+// opens. Like a call of Add, it belongs after the statement that locks the row its key names.
 //
-// Where Add returns [ErrConflict], the database refuses the statement, and also where another transaction
+// The statement fails where Add returns [ErrConflict], and where another transaction
 // adds the same ID at the same moment: roll back. At most 500 messages, of 4 MiB together.
 func (o *Outbox) Statement(ctx context.Context, messages ...Message) (query string, args []any, err error) {
 	rows := make([]added, 0, len(messages))
@@ -42,8 +42,8 @@ func (o *Outbox) Statement(ctx context.Context, messages ...Message) (query stri
 	return query, args, nil
 }
 
-// statementOrFail neither writes nor locks messages that wait already, and fails when one of
-// them is another one.
+// statementOrFail neither writes nor locks messages that wait already, and fails when an ID
+// belongs to a different message.
 func (o *Outbox) statementOrFail(rows []added) (text string, args []any) {
 	q := o.names.query("WITH given (id, topic, message_key, header, body, part) AS (VALUES ")
 	for i := range rows {

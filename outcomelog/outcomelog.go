@@ -49,8 +49,8 @@ type Event struct {
 	Fields []string
 	// Status is the HTTP status of the answer; 0 for none.
 	Status int
-	// Made is the path of what the answer says was made. It is for package archive: no log line has it, because a path can
-	// be a secret of its own.
+	// Made is the path of the resource that the answer names as created. It is for package archive: no log line has it,
+	// because a path can be a secret of its own.
 	Made string
 }
 

@@ -73,7 +73,7 @@ type scratch struct {
 
 func newScratch() any { return &scratch{envelope: make([]byte, 0, firstBufferBytes)} }
 
-// location returns that of the answer, or "".
+// location returns the answer's Location, or "".
 func (c *capture) location() string {
 	for i := range c.mem.sent {
 		if f := &c.mem.sent[i]; f.name == "Location" && len(f.values) > 0 {

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// outboxEvery is the time between two looks at the outbox, each of which has outboxTimeout.
+	// outboxEvery is the time between two reads of the outbox, outboxTimeout the limit of each.
 	outboxEvery   = 15 * time.Second
 	outboxTimeout = 10 * time.Second
-	// outboxFresh is the age at which numbers are shown no longer.
+	// outboxFresh is the age after which numbers are no longer shown.
 	outboxFresh = time.Minute
 )
 
-// outboxGauges show what the last look at an outbox found. A scrape reads memory alone.
+// outboxGauges shows what the last read of an outbox found. A scrape reads memory only.
 type outboxGauges struct {
 	waiting, oldest, held, stopped *prometheus.Desc
 
@@ -66,7 +66,7 @@ func (g *outboxGauges) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// run looks until ctx ends. A database without the outbox, or one that does not answer, leaves a gap.
+// run reads the outbox until ctx ends. A database without the outbox, or one that does not answer, leaves a gap.
 func (g *outboxGauges) run(ctx context.Context, in *dedupe.Database, table string) {
 	tick := time.NewTicker(outboxEvery)
 	defer tick.Stop()
@@ -96,8 +96,8 @@ func (g *outboxGauges) look(ctx context.Context, in *dedupe.Database, table stri
 	g.stats, g.at = stats, time.Now()
 }
 
-// metrics returns the handler of /metrics, and begins the looks that it shows. The function that is returned waits for their end,
-// after that of ctx.
+// metrics returns the handler of /metrics, and starts the goroutines that collect its numbers. The returned function waits
+// until they have ended; ctx ends them.
 func (f *consoleFlags) metrics(ctx context.Context, l *ledger, in *dedupe.Database) (http.Handler, func(), error) {
 	unknown, err := watch.New(l.guard)
 	if err != nil {

@@ -109,7 +109,7 @@ func (f *searchFlags) run(ctx context.Context, p *process) error {
 	return f.print(p, &page)
 }
 
-// digests returns those that the key has under the secrets.
+// digests returns the digests of the key under all secrets.
 func (f *searchFlags) digests(p *process) (all []string, err error) {
 	key := semel.Key{Scope: f.scope, Name: f.name}
 	if err := key.Validate(); err != nil {

@@ -135,7 +135,7 @@ func (b *dedupeBench) drop(ctx context.Context) error {
 	return errors.Join(err, b.admin.Close(ctx))
 }
 
-// compare measures the program, and what it is measured against.
+// compare measures the program and its rivals.
 func (b *dedupeBench) compare(ctx context.Context, t *contest.Table) error {
 	cells, err := b.bare(ctx, false)
 	if err != nil {

@@ -57,7 +57,7 @@ func benchLog(ctx context.Context, s *contest.Settings) (*contest.Table, error) 
 	return &contest.Table{Title: "log: full cycle, claim + settle, synced, 300-byte outcome", Rows: rows}, nil
 }
 
-// benchLogLarge compares a log of few records with one of many, and says what memory those need.
+// benchLogLarge compares a log of few records with one of many, and reports their memory.
 func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
 	var stores [2]*logstore.Store
 	var fill [2]time.Duration
@@ -112,7 +112,7 @@ func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, er
 	}}, nil
 }
 
-// replayer looks up records that are there.
+// replayer looks up existing records.
 func replayer(store semel.Store, records int) func(context.Context, int) error {
 	c := newCycler(store, "fill", 1)
 	return func(ctx context.Context, n int) error {

@@ -63,7 +63,7 @@ type Options struct {
 	LiveClaims int
 	// Prometheus is the address of the page that shows all processes. Default: none.
 	Prometheus string
-	// OutcomeLog is searched on a page of its own. nil where none is kept.
+	// OutcomeLog is searched on a page of its own. nil when no log is kept.
 	OutcomeLog *archive.Archive
 	// Done ends the pages' event streams when it is closed. Default: only their readers do.
 	Done <-chan struct{}

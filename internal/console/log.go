@@ -80,7 +80,7 @@ func (c *Console) outcomes(k *call) {
 	c.show(k, http.StatusOK, "log", "Outcome log", p)
 }
 
-// days writes a duration in days, where it is some of them.
+// days writes a duration in days if it is a whole number of days.
 func days(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day && d%day == 0 {
@@ -106,7 +106,7 @@ func (p *logPage) add(k *call, page *archive.Page) {
 	}
 }
 
-// digests returns those that a key has: under the newest secret, and under the one of its record, if there is one.
+// digests returns the digests of a key: under the newest secret, and under the one of its record, if there is one.
 func (c *Console) digests(ctx context.Context, key semel.Key) []string {
 	all := []string{c.guard.Digest(key).String()}
 	if rec, err := c.guard.Lookup(ctx, key); err == nil && rec.Digest.String() != all[0] {

@@ -30,7 +30,7 @@ func Find(ctx context.Context, db *sql.DB) (Dialect, error) {
 	return SQLite, nil
 }
 
-// Now is the database's clock in milliseconds since 1970.
+// Now returns the expression for the database's clock in milliseconds since 1970.
 func (d Dialect) Now() string {
 	switch d {
 	case PostgreSQL:

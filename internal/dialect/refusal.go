@@ -70,7 +70,7 @@ func refusalOf(err error) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// Text reads the first of these fields that the driver's error has; "" where it has none.
+// Text returns the first of these fields that the driver's error has; "" if it has none.
 func (r *Refusal) Text(names ...string) string {
 	value := reflect.Indirect(reflect.ValueOf(r.err))
 	if value.Kind() != reflect.Struct {

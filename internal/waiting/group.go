@@ -12,7 +12,7 @@ type Group[T comparable] struct {
 	all map[T]struct{}
 }
 
-// Add puts one in.
+// Add adds a member.
 func (g *Group[T]) Add(one T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -22,14 +22,14 @@ func (g *Group[T]) Add(one T) {
 	g.all[one] = struct{}{}
 }
 
-// Remove takes one out.
+// Remove removes a member.
 func (g *Group[T]) Remove(one T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.all, one)
 }
 
-// All returns those that are in it now.
+// All returns the present members.
 func (g *Group[T]) All() []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package watch finds the oldest unknown outcome of a store, so that a gauge can show its age without asking the store.
 //
-// A pass every minute looks at the newest records, and at as many more behind the place where the last pass ended: each costs
-// the same, however large the store is, and one round through the store after another finds what no holder reported.
+// A pass every minute reads the newest records, and a bounded number of older ones from where the last pass ended. So every
+// pass costs the same, however large the store is, and every round of passes finds the outcomes that no holder reported.
 package watch
 
 import (
@@ -19,11 +19,11 @@ const (
 	Every = time.Minute
 	// passTimeout bounds one pass.
 	passTimeout = 30 * time.Second
-	// pages are those of one pass behind the newest one.
+	// pages bounds the pages of one pass, not counting the newest.
 	pages = 4
 	// maxKnown bounds the unknown outcomes that are remembered: the oldest.
 	maxKnown = 1000
-	// maxAsked bounds the questions about those in one pass.
+	// maxAsked bounds the lookups of remembered outcomes in one pass.
 	maxAsked = 100
 )
 
@@ -52,7 +52,7 @@ func New(guard *semel.Guard) (*Unknown, error) {
 	return &Unknown{records: records, store: guard.Store(), known: map[semel.Digest]time.Time{}, begun: now, complete: now}, nil
 }
 
-// Run looks every minute, until ctx ends.
+// Run makes a pass every minute until ctx ends.
 func (u *Unknown) Run(ctx context.Context) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
@@ -66,7 +66,7 @@ func (u *Unknown) Run(ctx context.Context) {
 	}
 }
 
-// Pass looks once. A store that does not answer leaves what is known as it is.
+// Pass makes one pass. If the store does not answer, the remembered outcomes stay as they are.
 func (u *Unknown) Pass(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
@@ -115,7 +115,7 @@ func (u *Unknown) look(ctx context.Context, after string) (next string, err erro
 	return p.Next, err
 }
 
-// add remembers since when an outcome is unknown, on this host's clock: the store's clock measures the age.
+// add notes since when an outcome is unknown, on this host's clock: the store's clock measures the age.
 func (u *Unknown) add(rec *semel.Record) {
 	since := rec.SettledAt
 	if rec.Lapsed() {

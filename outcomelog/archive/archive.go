@@ -26,13 +26,13 @@ const (
 
 // Options are the settings of [Open]. A nil *Options is complete.
 type Options struct {
-	// Table names the table, after a schema and a dot if need be. Default semel_outcome.
+	// Table names the table, with an optional schema and a dot in front. Default: semel_outcome.
 	Table string
 	// Retention is the time for which events are kept, at most [MaxRetention], the default.
 	Retention time.Duration
 	// MaxRows bounds the rows: the oldest go first. Default 1,000,000.
 	MaxRows int64
-	// ReadOnly opens it for [Archive.Search] alone: nothing is created, kept or removed.
+	// ReadOnly opens the archive only for [Archive.Search]: nothing is created, kept or removed.
 	ReadOnly bool
 	// Logger gets a line when events cannot be written, and when they can again. Default: none.
 	Logger *slog.Logger
@@ -70,15 +70,15 @@ type Archive struct {
 	close   sync.Once
 }
 
-// arrived is an event on its way to the table.
+// arrived is an event that waits for the writer.
 type arrived struct {
 	outcomelog.Event
 
 	at time.Time
 }
 
-// Open finds out which database db is of (PostgreSQL, MySQL, MariaDB or SQLite), makes the table where it is missing, and
-// refuses one that a newer program has made. Close the archive before db, which it does not own.
+// Open detects the database behind db (PostgreSQL, MySQL, MariaDB or SQLite), creates the table if it is missing, and
+// refuses one that a newer program created. Close the archive before db, which it does not own.
 func Open(ctx context.Context, db *sql.DB, o *Options) (*Archive, error) {
 	opts, err := o.withDefaults()
 	if err != nil {

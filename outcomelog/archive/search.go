@@ -24,7 +24,7 @@ var (
 )
 
 const (
-	// MaxExamined bounds the entries that one search looks at, and is the default.
+	// MaxExamined bounds the entries that one search examines, and is the default.
 	MaxExamined = 20_000
 	// maxLimit bounds the entries that one search returns, and is the default.
 	maxLimit = 1000
@@ -37,14 +37,14 @@ type Query struct {
 	// Keys are digests of keys, or their first digits; an entry has one of them. With fewer than [outcomelog.KeyDigits]
 	// digits, entries are compared one by one.
 	Keys []string
-	// Made names the thing that the request made: a path, or the last part of one. 77 finds /invoices/77.
+	// Made names the resource that the request created: a path, or the last part of one. 77 finds /invoices/77.
 	Made string
 	// Rule, Route and Outcome are exact; Field is the name of one of the fields.
 	Rule, Route, Field string
 	Outcome            outcomelog.Outcome
 	// After continues a search: it holds the Next of a page.
 	After string
-	// Limit is the number of entries to return, at most and by default 1000; Examine how many to look at, at most and by
+	// Limit is the number of entries to return, at most and by default 1000; Examine how many to examine, at most and by
 	// default [MaxExamined].
 	Limit, Examine int
 }
@@ -59,14 +59,14 @@ type Entry struct {
 // Page is the result of one search, the newest entry first.
 type Page struct {
 	Entries []Entry
-	// Examined counts the entries that were looked at.
+	// Examined counts the entries that were examined.
 	Examined int
-	// Next continues behind them; empty at the end.
+	// Next continues after them; empty at the end.
 	Next string
 }
 
-// Search looks at entries, the newest first, until it has found enough of them or has looked at as many as it may: its cost
-// has a bound. By key or by what was made, it looks at those alone.
+// Search examines entries, the newest first, until it has found enough of them or reached the bound of [Query.Examine]. By
+// key or by created resource, it examines matching entries only.
 func (a *Archive) Search(ctx context.Context, q Query) (Page, error) {
 	before := int64(math.MaxInt64)
 	if q.After != "" {
@@ -119,7 +119,7 @@ func bound(n, most int) int {
 	return n
 }
 
-// question returns the statement that reads the entries to look at. By key or by what was made it reads an index.
+// question returns the statement that reads the entries to examine. By key or by created resource, it uses an index.
 func (a *Archive) question(q *Query, before int64, examine int) (text string, args []any) {
 	var where strings.Builder
 	if len(q.Keys) > 0 && !slices.ContainsFunc(q.Keys, func(key string) bool { return len(key) < outcomelog.KeyDigits }) {

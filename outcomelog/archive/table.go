@@ -19,7 +19,7 @@ var migrations embed.FS
 // tablePattern has room for the suffixes of the other names.
 var tablePattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,49}\.)?[A-Za-z_][A-Za-z0-9_]{0,39}$`)
 
-// table is that of the events, in one database.
+// table names the table of events in one database.
 type table struct {
 	db       *sql.DB
 	dialect  dialect.Dialect
@@ -55,7 +55,7 @@ func (t *table) scripts() []string {
 	return all
 }
 
-// prepare looks at the tables, and makes them if it may.
+// prepare checks the version of the tables, and creates or upgrades them unless the archive is read-only.
 func (t *table) prepare(ctx context.Context, readOnly bool) error {
 	have, err := t.version(ctx)
 	if err != nil {
@@ -101,7 +101,8 @@ func (t *table) version(ctx context.Context) (version int, err error) {
 	return version, err
 }
 
-// migrate runs the scripts behind a schema. Several processes may do it at once: every statement can be repeated.
+// migrate runs the scripts that follow a version of the schema. Several processes may do so at once: every statement can
+// be repeated.
 func (t *table) migrate(ctx context.Context, from int) error {
 	tx, err := t.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	// statementTimeout bounds one statement, and closeTimeout the wait of Close.
 	statementTimeout = 10 * time.Second
 	closeTimeout     = 5 * time.Second
-	// forgetEvery is the time between two looks at what is too old, forgetRows bounds the rows of one statement, and
-	// forgetSteps those statements at a time.
+	// forgetEvery is the time between two removals of old rows, forgetRows bounds the rows of one statement, and
+	// forgetSteps the statements of one removal.
 	forgetEvery = time.Minute
 	forgetRows  = 1000
 	forgetSteps = 60
@@ -111,8 +111,8 @@ func (a *Archive) write(ctx context.Context, batch []arrived) {
 	}
 }
 
-// insert writes a batch in one statement. A repetition first checks whether the statement before took effect: one that still does
-// meets the number of the batch, which the table has once.
+// insert writes a batch in one statement. A repetition first checks whether the earlier statement took effect; one that
+// arrives even later violates the unique index on the number of the batch.
 func (a *Archive) insert(ctx context.Context, batch []arrived, number int64, repeated bool) error {
 	if repeated {
 		var found int
@@ -146,7 +146,7 @@ func (a *Archive) insert(ctx context.Context, batch []arrived, number int64, rep
 // The longest texts of columns that are shorter than others.
 const maxDoor, maxOutcome, maxKey = 16, 32, 64
 
-// cut returns text as every database takes it, without what does not fit.
+// cut shortens text to what fits, in a form that every database accepts.
 func cut(text string, most int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if len(text) > most {
@@ -155,7 +155,7 @@ func cut(text string, most int) string {
 	return text
 }
 
-// list writes the names of fields as JSON, as many as fit.
+// list writes as many names of fields as fit, as JSON.
 func list(fields []string) string {
 	for n := len(fields); n > 0; n-- {
 		clean := make([]string, n)
@@ -169,7 +169,7 @@ func list(fields []string) string {
 	return "[]"
 }
 
-// nameOf returns the last part of the path of what was made: 77 of /invoices/77.
+// nameOf returns the last part of the path of a created resource: 77 of /invoices/77.
 func nameOf(made string) string {
 	if made == "" {
 		return ""

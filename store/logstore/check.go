@@ -15,7 +15,7 @@ type Report struct {
 	Segments int    `json:"segments"`
 	Bytes    int64  `json:"bytes"`
 	Entries  uint64 `json:"entries"`
-	// Unacknowledged bytes follow the last entry: the rest of a sync that a crash interrupted. The next Open cuts them off.
+	// Unacknowledged counts the bytes after the last entry: what a crash left of an interrupted sync. The next Open cuts them off.
 	Unacknowledged int64    `json:"unacknowledged,omitempty"`
 	Damage         []Damage `json:"damage,omitempty"`
 }
@@ -25,12 +25,12 @@ type Report struct {
 type Damage struct {
 	Segment string `json:"segment"`
 	At      int64  `json:"at"` // byte of the segment at which it begins
-	// Entries are missing; 0 when it is not known how many, at the end of the log.
+	// Entries counts the missing entries; 0 when their number is unknown, at the end of the log.
 	Entries uint64 `json:"entries"`
-	// From and To are the store's clock before and after the missing entries; zero when there are none.
+	// From and To are times of the store's clock before and after the missing entries; zero when unknown.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
-	// Saved is the copy of the segment as it was, made by Repair.
+	// Saved is the copy of the original segment, made by Repair.
 	Saved string `json:"saved,omitempty"`
 
 	left, right *run
@@ -183,7 +183,7 @@ func (r *run) add(e *entry, to int64) {
 	}
 }
 
-// judge tells damage from the rest of an interrupted sync: entries of a later sync follow damage.
+// judge distinguishes damage from what is left of an interrupted sync: only damage is followed by entries of a later sync.
 func (in *inspection) judge() {
 	if len(in.runs) == 0 {
 		in.lostAtEnd(0)

@@ -6,8 +6,8 @@ import (
 )
 
 // clock is the store's clock. It never runs backwards, not even across a restart: it goes on from the latest time in the
-// log, and when the host's clock jumps back it runs on at the speed of time (promise 9). So no lease ends early, and
-// nothing that has expired is there again.
+// log, and when the host's clock jumps back it keeps its pace (promise 9). So no lease ends early, and
+// no expired record comes back.
 type clock struct {
 	now func() time.Time
 

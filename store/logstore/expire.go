@@ -36,8 +36,8 @@ func (s *Store) expireAlways() {
 	}
 }
 
-// expire forgets expired records in memory, and removes segments from the oldest on, as long as little in the oldest has
-// not expired, or little in the whole log. So the log takes three times what lives in it at most, and a few segments.
+// expire forgets expired records in memory, and removes segments from the oldest on, as long as little in the oldest or
+// in the whole log is live. So the log takes at most three times the size of its live records, plus a few segments.
 func (s *Store) expire() error {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
@@ -105,7 +105,7 @@ func (j *journal) mostlyExpired(now int64, claims map[int]int64) *segment {
 	return nil
 }
 
-// drop copies what lives in the oldest segment to the end of the log, syncs it, and only then removes the segment. Segments
+// drop copies the live records of the oldest segment to the end of the log, syncs them, and only then removes the segment. Segments
 // go in their order, so a release is never gone before the claim that it ends.
 func (s *Store) drop(seg *segment) error {
 	if err := s.barrier(); err != nil {
@@ -180,7 +180,7 @@ type copier struct {
 	moves []moved
 }
 
-// copy adds the record again when this entry is its last.
+// copy adds the record again if this entry is its latest.
 func (c *copier) copy(e *entry, p place) error {
 	for {
 		ready, err := c.try(e, p)

@@ -77,7 +77,7 @@ func (s *Store) findFinal(sh *shard, d *semel.Digest, now int64) (rec *record, e
 	return rec, err
 }
 
-// whole reads outcome and note of a record that has them in the log alone.
+// whole reads the outcome and note of a record that has them only in the log.
 func (s *Store) whole(f *found) error {
 	if f.held == nil || f.rec.state == semel.StateClaimed {
 		return nil

@@ -291,7 +291,7 @@ func (j *journal) ended() error {
 	return j.dead
 }
 
-// close syncs what is left, says in the log that it is whole, and waits.
+// close syncs the remaining entries, marks the log as complete, and waits.
 func (j *journal) close(clock int64) error {
 	a, err := j.add(&entry{kind: kindMark, clock: clock}, false)
 	if err == nil && a.batch != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// List implements [semel.Lister]. It goes through the log backwards, and returns the records whose last change it meets,
-// newest claims first. Nothing keeps them in the order of their claims, so a later page may hold newer ones.
+// List implements [semel.Lister]. It reads the log backwards, and returns the records whose last change it finds. Each page
+// is sorted, newest claims first, but the log is in the order of changes, so a later page may hold newer claims.
 func (s *Store) List(ctx context.Context, p semel.ListParams) (semel.ListPage, error) {
 	if err := p.Validate(); err != nil {
 		return semel.ListPage{}, err
@@ -57,7 +57,7 @@ type lister struct {
 	looked int
 }
 
-// walk looks at the entries before at, backwards, until it has looked at enough. It returns the part where it stopped as next.
+// walk examines the entries before at, backwards, until it has examined enough. It returns the part where it stopped as next.
 func (l *lister) walk(ctx context.Context, at [2]uint64) (next *listing.Part, err error) {
 	for number := at[0]; ; number-- {
 		seg, marks := l.s.log.segment(number)
@@ -79,7 +79,7 @@ func (l *lister) walk(ctx context.Context, at [2]uint64) (next *listing.Part, er
 	}
 }
 
-// segment looks at the entries of a segment before an offset. It returns the offset before which it stopped, or 0.
+// segment examines the entries of a segment before an offset. It returns the offset before which it stopped, or 0.
 func (l *lister) segment(ctx context.Context, seg *segment, marks []uint32, before int64) (stopped int64, err error) {
 	for _, mark := range slices.Backward(marks) {
 		from := int64(mark) * entryAlign
@@ -110,7 +110,7 @@ func (j *journal) has(number uint64) bool {
 	return seg != nil
 }
 
-// chunk looks at the records between two offsets, the last one first. It returns the offset before which it stopped, or 0.
+// chunk examines the records between two offsets, the last one first. It returns the offset before which it stopped, or 0.
 func (l *lister) chunk(seg *segment, from, to int64) (stopped int64, err error) {
 	var places []int64
 	sc := scanner{seg: seg, at: from}

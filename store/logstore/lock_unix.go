@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// lock makes this process the directory's only one. The system lets go of it when the process ends, however it ends.
+// lock locks the directory for this process. The system releases the lock when the process ends, cleanly or not.
 func lock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode) //nolint:gosec // the operator's directory.

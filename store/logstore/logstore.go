@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// ErrInUse means that another process has the log.
+	// ErrInUse means that another process has the log open.
 	ErrInUse = errors.New("in use by another process, and a log belongs to one at a time (show its records by the admin API of the gateway that has it; " +
 		"several processes share a SQLite file)")
 	errDamaged = errors.New("damaged")
@@ -58,8 +58,8 @@ type held struct {
 	gone   bool   // released
 }
 
-// Open opens the log in a directory, which it makes when there is none. One process has it at a time. The caller closes the
-// store.
+// Open opens the log in a directory, which it creates if necessary. Only one process can have it open. The caller closes
+// the store.
 func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// Count returns the number of records, those included that expired in segments that are still there.
+// Count returns the number of records, including expired ones whose segments still exist.
 func (s *Store) Count(ctx context.Context) (int64, error) {
 	if err := s.enter(ctx, "count", verb.Reads); err != nil {
 		return 0, err
@@ -154,7 +154,7 @@ func (s *Store) Count(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Health returns why the log accepts nothing more, or nil.
+// Health returns the error for which the log refuses every verb, or nil.
 func (s *Store) Health() error { return s.log.ended() }
 
 // enter begins a verb; Leave of the gate must follow a success. A store whose log has ended answers nothing, because what

@@ -17,11 +17,11 @@ const (
 type Options struct {
 	// Now is the source of the store's clock; tests replace it. Default: time.Now.
 	Now func() time.Time
-	// MaxOpen bounds the records that are claimed or unknown at a time, which are in memory. When it is reached, Claim
+	// MaxOpen bounds the claimed and unknown records, which are kept in memory. When it is reached, Claim
 	// returns [semel.ErrFull]. Default: 1,048,576.
 	MaxOpen int
 	// MaxBytes bounds the files of the log, at least 8 MiB. When it is reached, Claim and Settle return [semel.ErrFull]
-	// until something expired. Default: 0, no bound but the disk.
+	// until records have expired. Default: 0, bounded only by the disk.
 	MaxBytes int64
 	// Logger gets the rare warnings. Default: none is written.
 	Logger *slog.Logger

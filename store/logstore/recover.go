@@ -26,8 +26,8 @@ type recovery struct {
 	durable *batch
 }
 
-// recover reads the log: every entry that was synced is there. Behind the last of them there is the rest of at most
-// one batch, which was never acknowledged, and is cut. Anything else is damage, and is refused.
+// recover reads the log. Every synced entry must be readable; the last one may be followed by what is left of at most one
+// batch that was never acknowledged, which is cut off. Anything else is damage, and is refused.
 func (s *Store) recover(ctx context.Context) error {
 	segments, err := s.log.openSegments()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 const savedSuffix = ".damaged"
 
-// repair puts a gap in the place of each damage: an entry that replaces the missing ones.
+// repair writes a gap over each damage: an entry that replaces the missing ones.
 func (in *inspection) repair() error {
 	for i := range in.report.Damage {
 		d := &in.report.Damage[i]
@@ -22,7 +22,7 @@ func (in *inspection) repair() error {
 	return in.j.disk.sync()
 }
 
-// save copies the segments of the damage as they are.
+// save copies the damaged segments unchanged.
 func (in *inspection) save(d *Damage) error {
 	names := []string{d.Segment}
 	for _, number := range d.lost {
@@ -112,7 +112,7 @@ func (s *segment) put(gap *entry, at int64, right *run) error {
 	return s.f.sync()
 }
 
-// replace makes a segment that is lost anew, with a gap as its first entry.
+// replace creates a lost segment again, with a gap as its first entry.
 func (in *inspection) replace(number uint64, gap *entry, with bool) error {
 	seg, err := createSegment(in.j.disk, segment{number: number, bytes: firstSegment})
 	if err != nil {
@@ -125,7 +125,7 @@ func (in *inspection) replace(number uint64, gap *entry, with bool) error {
 	return seg.put(gap, segmentHeader, &run{})
 }
 
-// lengthen gives a segment that was cut off its size again.
+// lengthen restores the size of a truncated segment.
 func (in *inspection) lengthen(d *Damage) error {
 	number, _ := segmentNumber(d.Segment)
 	seg := in.segments[number]

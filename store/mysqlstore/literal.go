@@ -46,8 +46,8 @@ func newSession(row []driver.Value, loc *time.Location) *session {
 
 const sessionSQL = "SELECT @@character_set_client, @@character_set_connection, @@sql_mode, CONNECTION_ID(), @@auto_increment_increment"
 
-// fill puts the values in the place of the question marks, each of which is one
-// of a value's. ok is false where a value has no literal that means the same.
+// fill replaces the question marks, each of which is a placeholder, by the
+// values. ok is false where a value has no literal that means the same.
 func (s *session) fill(b *strings.Builder, text string, values []driver.Value) (ok bool) {
 	for _, v := range values {
 		before, after, found := strings.Cut(text, "?")

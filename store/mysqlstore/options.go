@@ -35,9 +35,9 @@ type Options struct {
 	MaxConns int
 	// Together lets calls of [Exec] and [Run] that are made at the same time share a
 	// transaction, up to 32 of them, which takes a fraction of the server's work.
-	// A row that one has written is locked until all have committed. What fails, or
-	// waits and runs longer than 100 ms (on MySQL: waits for a lock longer than a second),
-	// undoes the transaction, and each call is made again, alone. It needs connections of
+	// A row that one has written is locked until all have committed. A statement
+	// that fails, or waits and runs longer than 100 ms (on MySQL: waits for a lock longer
+	// than a second), undoes the transaction, and each call runs again alone. It needs connections of
 	// this package ([Open], [NewConnector]), and opens up to two more.
 	Together bool
 	// Logger gets the rare warnings, among them those about a server that is

@@ -46,9 +46,9 @@ func (t *runner) Transaction(ctx context.Context) (semel.Tx, error) {
 	return t.ride, nil
 }
 
-// results returns those of the statements: made already, or made now. What fails, or
-// takes long, after a shared transaction was undone goes alone for a while: it may have
-// been what undid it.
+// results returns those of the statements: made already, or made now. A call that
+// fails or takes long after a shared transaction was undone goes alone for a while: it
+// may have caused the undo.
 func (t *runner) results(ctx context.Context) ([]Result, error) {
 	if t.ride != nil && t.ride.seat != nil {
 		return t.ride.results, nil

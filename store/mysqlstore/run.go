@@ -71,15 +71,15 @@ func (t *runner) atOnce(ctx context.Context, g *semel.Guard, k semel.Key, fp sem
 	return made.results[0], nil
 }
 
-// Run is [Do] for work that is statements known beforehand, at most 16 of them. fn
-// makes the result of what they did: one [Result] for each, in order. The first
+// Run is [Do] for work that consists of statements known beforehand, at most 16 of
+// them. fn makes the outcome from their results: one [Result] for each, in order. The first
 // statement that fails is the error of the work, and fn does not run. Rows that a
 // statement returns are not read.
 //
-// With Options.Together, calls that are made at the same time share a commit; fn is
-// then to return at once. It may run several times for one call, as the work of Do may,
-// and so may statements: a duplicate that this process has not met makes them until its
-// record meets the first one, which undoes them.
+// With Options.Together, calls that are made at the same time share a commit; fn must
+// then return at once. It may run several times for one call, as the work of Do may,
+// and so may statements: those of a duplicate that this process does not know about run
+// until its record violates the unique key, and are rolled back.
 //
 // With a context of Do's work, Run works in that transaction.
 func Run[T any](

@@ -298,8 +298,8 @@ func (g *rides) write(ctx context.Context, c *conn, b *strings.Builder, r *ride)
 	return len(r.queries)
 }
 
-// check reports whether a text is one statement in which each question mark is the
-// place of a value. The server is asked, which prepares only one.
+// check reports whether a text is one statement in which each question mark is a
+// placeholder. It asks the server, which prepares single statements only.
 func (g *rides) check(ctx context.Context, c *conn, text string) bool {
 	g.mu.Lock()
 	good, known := g.checked[text]
@@ -409,8 +409,8 @@ func (p *party) records(votes map[*guest]*semel.Settlement) (order []*guest, tex
 }
 
 // failed says what an error of the last part means. Where it leaves open whether the server
-// committed, or still will, the connection is ended at the server, so that its callers, who ask
-// next, get the answer that stays.
+// committed, or still will, it ends the connection at the server, so that the callers, which ask
+// next, get an answer that cannot change.
 func (p *party) failed(err error) error {
 	end, err := ending(err)
 	if end == txn.RolledBack {

@@ -13,9 +13,9 @@ import (
 
 // Batch implements [semel.Batcher]: one statement for the claims and one for the
 // settlements, in one round trip and one commit, and another statement when there is
-// something to read. What it met that can be claimed again, what came and went
-// meanwhile, and what was refused or settled before is looked at on its own
-// afterwards, as [Store.Claim] and [Store.Settle] do.
+// something to read. Each record that can be claimed again, that appeared or vanished
+// meanwhile, or that was refused or settled before is then decided alone, by the
+// statements of [Store.Claim] and [Store.Settle].
 func (s *Store) Batch(
 	ctx context.Context, claims []semel.ClaimParams, settles []semel.SettleParams,
 ) ([]semel.ClaimAnswer, []error, error) {

@@ -23,13 +23,13 @@ type TxOptions struct {
 	// gives, default_transaction_isolation. Read committed costs least; under
 	// the stricter ones, work that met another transaction is run again.
 	Isolation pgx.TxIsoLevel
-	// Queries are the statements of the work, where they are known beforehand: they
-	// travel with the claim, in one round trip, and run only if that is won. The work
-	// gets their rows by [RowsFrom], and is rolled back if it does not ask for them. The
-	// transactor is then for one call of [semel.DoTx], or of what is made of it. At most 16.
+	// Queries are statements of the work that are known beforehand, at most 16: they
+	// travel with the claim, in one round trip, and run only if the claim is won. The work
+	// gets their rows by [RowsFrom], and is rolled back unless it calls that. The
+	// transactor then serves a single call of [semel.DoTx] or of a function built on it.
 	//
-	// With Options.Together, calls that are made at the same time share a commit, as
-	// those of [Run] do; the work then returns at once, and its transaction has no other statements.
+	// With Options.Together, concurrent calls share a commit, as those of [Run] do; the
+	// work must then return at once, and its transaction has no other statements.
 	Queries []Query
 }
 

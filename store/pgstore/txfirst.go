@@ -28,7 +28,7 @@ type first struct {
 	err   error
 }
 
-// starter opens transactions whose claim takes queries along, for one call of [semel.DoTx].
+// starter opens transactions whose queries travel with the claim, for one call of [semel.DoTx].
 type starter struct {
 	store     *Store
 	isolation string
@@ -161,8 +161,8 @@ func (t *transaction) claimWith(ctx context.Context) (sent bool, err error) {
 	return f.sent, err
 }
 
-// RowsFrom returns what the statements of [TxOptions].Queries returned, under which ctx
-// works: one [pgx.Rows] for each, in order, read into memory. The error is that of the
+// RowsFrom returns the rows of the statements in [TxOptions].Queries of the transaction
+// in ctx: one [pgx.Rows] for each, in order, read into memory. The error is that of the
 // first statement that failed; return it.
 func RowsFrom(ctx context.Context) ([]pgx.Rows, error) {
 	t := txFrom(ctx)
