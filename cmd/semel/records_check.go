@@ -65,14 +65,14 @@ func (f *recordsFlags) checkLog(cmd *cobra.Command, p *process, repair bool) err
 }
 
 func printLog(p *process, r openstore.LogReport) error {
-	_, err := fmt.Fprintf(p.stdout, "%d entries in %d segments, %d bytes\n", r.Entries, r.Segments, r.Bytes)
+	_, err := fmt.Fprintf(p.stdout, "entries: %d, segments: %d, bytes: %d\n", r.Entries, r.Segments, r.Bytes)
 	if r.Unacknowledged > 0 && err == nil {
 		_, err = fmt.Fprintf(p.stdout, "%d bytes at the end were never acknowledged; the next start cuts them off\n", r.Unacknowledged)
 	}
 	for _, d := range r.Damage {
-		missing := fmt.Sprintf("%d entries are missing", d.Entries)
+		missing := fmt.Sprintf("entries missing: %d", d.Entries)
 		if d.Entries == 0 {
-			missing = "an unknown number of entries is missing"
+			missing = "entries missing: unknown"
 		}
 		if !d.From.IsZero() {
 			missing += fmt.Sprintf(", from %s to %s", d.From.Format(time.RFC3339), d.To.Format(time.RFC3339))

@@ -63,6 +63,7 @@ type inspection struct {
 	numbers  []uint64
 	segments map[uint64]*segment // without those whose header is gone
 	dirty    map[uint64]bool     // segments that hold something, but no entry
+	saved    map[string]string   // the copies of segments that a repair keeps, by the names of the segments
 	report   Report
 	runs     []*run
 }
@@ -72,7 +73,7 @@ func inspect(ctx context.Context, dir string, repair func(*inspection) error) (r
 	if err != nil {
 		return Report{}, err
 	}
-	in := inspection{j: &journal{disk: d, name: dir}, segments: map[uint64]*segment{}, dirty: map[uint64]bool{}}
+	in := inspection{j: &journal{disk: d, name: dir}, segments: map[uint64]*segment{}, dirty: map[uint64]bool{}, saved: map[string]string{}}
 	defer func() {
 		for _, seg := range in.segments {
 			err = errors.Join(err, seg.f.Close())

@@ -88,6 +88,9 @@ func TestDamage(t *testing.T) {
 			test.damage(t, segments(t, dir)[test.segment])
 			_, err := logstore.Open(t.Context(), dir, nil)
 			claimtest.Words(t, err, "damaged", "semel records check --store log:"+dir)
+			if n := strings.Count(err.Error(), "logstore: "); n != 1 {
+				t.Errorf("the error names the store %d times, want once: %v", n, err)
+			}
 			report, err := logstore.Check(t.Context(), dir)
 			if err != nil || len(report.Damage) == 0 {
 				t.Fatalf("check: got %+v, error %v, want damage", report, err)
@@ -98,6 +101,9 @@ func TestDamage(t *testing.T) {
 			}
 			if name != "missing file" && before.Damage[0].Saved == "" {
 				t.Errorf("no copy was kept: %+v", before.Damage)
+			}
+			if twice, err := filepath.Glob(filepath.Join(dir, "*.damaged2")); err != nil || len(twice) > 0 {
+				t.Errorf("a segment was copied twice: %v, error %v", twice, err)
 			}
 			wantMissing(t, dir, records, test.missing)
 			if report, err := logstore.Check(t.Context(), dir); err != nil || len(report.Damage) != 0 {

@@ -48,7 +48,7 @@ func (s *Store) recover(ctx context.Context) error {
 		err = r.cutTail(ctx, segments[last:])
 	}
 	if err != nil {
-		return fmt.Errorf("logstore: %s: %w", s.log.name, err)
+		return s.log.refuse(err)
 	}
 	return r.finish(segments, last)
 }
@@ -222,8 +222,8 @@ func (r *recovery) cutTail(ctx context.Context, segments []*segment) error {
 				break
 			}
 			if e.sync() > r.number+1 {
-				return r.s.log.refuse(fmt.Errorf("segment %s is %w at byte %d: entry %d is not there, but entry %d of a later sync is",
-					segmentName(segments[0].number), errDamaged, segments[0].used, r.number+1, e.number))
+				return fmt.Errorf("segment %s is %w at byte %d: entry %d is missing, but entry %d of a later sync is not",
+					segmentName(segments[0].number), errDamaged, segments[0].used, r.number+1, e.number)
 			}
 			r.fence, r.clock = max(r.fence, e.fence), max(r.clock, e.clock)
 			sc.at += entryAlign

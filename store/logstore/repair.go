@@ -22,7 +22,7 @@ func (in *inspection) repair() error {
 	return in.j.disk.sync()
 }
 
-// save copies the damaged segments unchanged.
+// save copies the damaged segments unchanged, each once.
 func (in *inspection) save(d *Damage) error {
 	names := []string{d.Segment}
 	for _, number := range d.lost {
@@ -32,9 +32,13 @@ func (in *inspection) save(d *Damage) error {
 		names = append(names, segmentName(d.right.seg.number))
 	}
 	for _, name := range names {
-		saved, err := in.copyFile(name)
-		if err != nil {
-			return err
+		saved, ok := in.saved[name]
+		if !ok {
+			var err error
+			if saved, err = in.copyFile(name); err != nil {
+				return err
+			}
+			in.saved[name] = saved
 		}
 		if d.Saved == "" {
 			d.Saved = saved
