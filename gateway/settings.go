@@ -69,7 +69,7 @@ func (c *Config) settings() []console.Setting {
 	}
 	log := "not kept"
 	if c.OutcomeLog != nil {
-		log = "kept for " + c.OutcomeLog.Retention().String()
+		log = "kept for " + strings.TrimSuffix(c.OutcomeLog.Retention().String(), "0m0s")
 	}
 	all := []console.Setting{
 		{Name: "Upstream", Value: c.Upstream},

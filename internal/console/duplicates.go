@@ -164,6 +164,9 @@ func (c *Console) undo(k *call) (string, *refusal) {
 		return "", notUndone(report, err)
 	}
 	k.form = form{Done: fmt.Sprintf("Undone: %d rows are as they were.", report.Restored)}
+	if report.Restored == 1 {
+		k.form.Done = "Undone: 1 row is as it was."
+	}
 	k.kept = report.Kept
 	return "", nil
 }
