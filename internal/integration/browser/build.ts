@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -7,6 +7,7 @@ const programs = { SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop",
 
 // Builds semel, the example shop, the invoice application and the client's examples once for all tests, unless SEMEL_BIN, SEMEL_SHOP,
 // SEMEL_INVOICES and SEMEL_EXAMPLES name what was built.
+// The long form gets the commands of the scripts of cmd/semel as well, in SEMEL_SCRIPTS: a test binary that is each of them by its name.
 // What it returns is run after the last test.
 export default function build(): () => void {
   const dir = mkdtempSync(join(tmpdir(), "semel-browser-"));
@@ -22,6 +23,11 @@ export default function build(): () => void {
       execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, "web"), stdio: "inherit" });
     }
     execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
+  }
+  if (process.env.SEMEL_LONG && !process.env.SEMEL_SCRIPTS) {
+    process.env.SEMEL_SCRIPTS = dir;
+    execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel"], { cwd: root, stdio: "inherit" });
+    symlinkSync("fill-inbox", join(dir, "run-sql"));
   }
   return () => rmSync(dir, { recursive: true, force: true });
 }

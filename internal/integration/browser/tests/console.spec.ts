@@ -1,68 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
-import { type Page, expect, test as base } from "@playwright/test";
-import { start } from "./program.ts";
-
-const token = "alice-0123456789abcdef0123456789abcdef";
-
-/** A gateway with a console, before an application that takes a POST and hangs up. */
-interface Desk {
-  console: string;
-  /** Sends a POST under a key, and returns the status of the answer and its body. */
-  send(key: string): Promise<[number, string]>;
-}
-
-const test = base.extend<{ desk: Desk }>({
-  desk: async ({}, use) => {
-    const application = createServer((request, response) => {
-      request.resume();
-      request.on("end", () => response.destroy());
-    });
-    application.listen(0, "127.0.0.1");
-    await once(application, "listening");
-    const dir = mkdtempSync(join(tmpdir(), "semel-console-"));
-    writeFileSync(join(dir, "tokens"), `alice ${token}\n`, { mode: 0o600 });
-    const gateway = await start(process.env.SEMEL_BIN!, [
-      "gateway", "--upstream", `http://127.0.0.1:${(application.address() as AddressInfo).port}`, "--store", "memory:",
-      "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--admin-tokens-file", join(dir, "tokens"),
-    ]);
-    await use({
-      console: `${gateway.addresses.admin}/console/`,
-      send: async (key) => {
-        const answer = await fetch(`${gateway.addresses.listen}/orders`, { method: "POST", headers: { "Idempotency-Key": `"${key}"` }, body: "x" });
-        return [answer.status, await answer.text()];
-      },
-    });
-    await gateway.stop();
-    application.close();
-    rmSync(dir, { recursive: true, force: true });
-  },
-});
-
-/** Logs in with the keyboard alone. */
-async function logIn(page: Page, desk: Desk): Promise<void> {
-  await page.goto(desk.console);
-  await expect(page.getByLabel("Token")).toBeFocused();
-  await page.keyboard.type(token);
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
-}
-
-/** Moves the focus forwards until the element has it. */
-async function tabTo(page: Page, name: RegExp, role: "link" | "button" | "radio" | "textbox"): Promise<void> {
-  const target = page.getByRole(role, { name }).first();
-  for (let i = 0; i < 60; i++) {
-    if (await target.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error(`Tab does not reach the ${role} ${name}`);
-}
+import type { Page } from "@playwright/test";
+import { expect, logIn, tabTo, test, token } from "./console.ts";
 
 for (const scripts of [true, false]) {
   test(`an unknown outcome is settled with the keyboard ${scripts ? "" : "and without scripts"}`, async ({ browser, desk }) => {
@@ -117,6 +56,68 @@ test("of two operators, the second one is told that it is settled", async ({ bro
   for (const page of pages) await page.context().close();
 });
 
+test("a verdict on an attempt that was seen does not settle a newer one", async ({ browser, desk }) => {
+  const key = randomUUID();
+  await desk.send(key);
+  const page = await (await browser.newContext()).newPage();
+  await logIn(page, desk);
+  await page.goto(`${desk.console}unknown`);
+  await page.getByRole("link", { name: key }).click();
+  const fence = async (of: Page) => Number(/fence (\d+)/.exec(await of.locator("dl.facts").first().innerText())![1]);
+  const seen = await fence(page);
+  await page.getByLabel("It did not happen and must not").check();
+  await page.getByLabel("Reason: how you know").fill("the bank has no line");
+
+  const other = await page.context().newPage(); // lets the next attempt execute, which ends without an answer as well
+  await other.goto(page.url());
+  await other.getByLabel("It did not happen: the next").check();
+  await other.getByLabel("Reason: how you know").fill("the bank was down");
+  await other.getByRole("button", { name: "Settle it as alice" }).click();
+  await expect(other.getByRole("heading", { level: 1 })).toHaveText("Unknown outcomes");
+  expect((await desk.send(key))[0]).toBeGreaterThanOrEqual(500);
+
+  const settle = page.getByRole("button", { name: "Settle it as alice" });
+  await settle.click();
+  await expect(page.getByRole("alert")).toHaveText("Nothing was done: the record changed while you looked at it. It is shown as it is now; decide anew.");
+  expect(await fence(page)).toBeGreaterThan(seen);
+  await expect(page.getByLabel("Reason: how you know")).toHaveValue("the bank has no line");
+  await settle.click(); // on the newer one, which was seen now
+  await expect(page.getByRole("status")).toHaveText("The verdict was taken.");
+  await page.context().close();
+});
+
+for (const scripts of [true, false]) {
+  test(`the request that made invoice 77 is found with the keyboard ${scripts ? "" : "and without scripts"}`, { tag: scripts ? "@long" : [] }, async ({ browser, desk }) => {
+    const key = randomUUID();
+    expect((await desk.send(key, "/invoices"))[0]).toBe(201);
+    await desk.send(randomUUID());
+    const context = await browser.newContext({ javaScriptEnabled: scripts });
+    const page = await context.newPage();
+    await logIn(page, desk);
+    await tabTo(page, /^Log$/, "link");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Outcome log");
+    await tabTo(page, /^Made/, "textbox");
+    await page.keyboard.type("77");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/made=77/);
+    await expect(async () => { // the log is written behind the answer
+      await page.reload();
+      await expect(page.getByRole("row")).toHaveCount(2, { timeout: 100 }); // with the head
+    }).toPass();
+    await expect(page.getByRole("row").nth(1)).toContainText("/invoices/77");
+    await tabTo(page, /^[0-9a-f]{12}…$/, "link");
+    await page.keyboard.press("Enter");
+    await expect(page.locator("dl.facts").first()).toContainText(key);
+    await tabTo(page, /^Its requests in the outcome log$/, "link");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("row")).toHaveCount(2);
+    await page.goto(`${desk.console}settings`);
+    await expect(page.getByRole("cell", { name: "kept for 720h", exact: true })).toBeVisible();
+    await context.close();
+  });
+}
+
 test("a double charge is found by its key", async ({ browser, desk }) => {
   const key = randomUUID();
   for (let i = 0; i < 3; i++) await desk.send(randomUUID());
@@ -160,12 +161,16 @@ for (const [width, colorScheme] of [[1200, "light"], [320, "dark"], [1200, "dark
   test(`every page at ${width} px in ${colorScheme} is accessible and fits`, { tag: (width === 320) === (colorScheme === "dark") ? [] : "@long" }, async ({ browser, desk }, info) => {
     const key = randomUUID();
     await desk.send(key);
+    await desk.send(randomUUID(), "/invoices");
     const page = await (await browser.newContext({ viewport: { width, height: 800 }, colorScheme })).newPage();
     await page.goto(desk.console);
     await look(page, "log in");
     await logIn(page, desk);
-    for (const path of ["", "unknown", "records", "records?scope=x&name=y", "flows", "quarantine", "outbox", "duplicates", "audit", "rules", "settings", "nothing"]) {
-      await page.goto(desk.console + path);
+    for (const path of ["", "unknown", "records", "records?scope=x&name=y", "flows", "quarantine", "outbox", "duplicates", "audit", "rules", "settings", "log", "log?made=nothing", "log?scope=x", "nothing"]) {
+      await expect(async () => {
+        await page.goto(desk.console + path);
+        if (path === "log") await expect(page.getByRole("row")).toHaveCount(3, { timeout: 100 }); // it is written behind the answer
+      }).toPass();
       await look(page, path || "overview");
     }
     await page.goto(`${desk.console}unknown`);
