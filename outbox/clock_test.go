@@ -44,7 +44,7 @@ func TestOldest(t *testing.T) {
 	})
 }
 
-// holds waits until so many messages are held.
+// holds waits until n messages are held.
 func (p *place) holds(tb testing.TB, n int) {
 	tb.Helper()
 	eventually(tb, func() error {

@@ -28,7 +28,7 @@ func openLogged(t *testing.T, events ...outcomelog.Event) (*world, *databases.Da
 }
 
 // An operator finds the request that made invoice 77 by what was made, by the caller's scope and key, and by the rule that refused
-// another one, and goes on to its record.
+// another one, and continues to its record.
 func TestOutcomeLog(t *testing.T) {
 	t.Parallel()
 	w := open(t)

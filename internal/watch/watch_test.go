@@ -80,7 +80,7 @@ func TestOldest(t *testing.T) {
 	})
 }
 
-// ordered lists by claim, as databases do, and looks at twenty records at a time.
+// ordered lists by claim, as databases do, and examines twenty records at a time.
 type ordered struct{ *memstore.Store }
 
 // List implements semel.Lister.
@@ -107,7 +107,7 @@ func (o ordered) List(ctx context.Context, p semel.ListParams) (page semel.ListP
 	return page, nil
 }
 
-// TestBehind finds an old outcome among records that no single pass looks at, and says how far it has looked.
+// TestBehind finds an old outcome among more records than one pass reads, and reports how far the passes have come.
 func TestBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

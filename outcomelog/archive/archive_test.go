@@ -124,7 +124,7 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// TestSearchBounds walks through pages, each of which looks at so many entries and returns so many.
+// TestSearchBounds walks through pages, each of which examines and returns a bounded number of entries.
 func TestSearchBounds(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {

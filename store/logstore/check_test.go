@@ -113,7 +113,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// wantMissing fails the test unless at most so many records are missing, and the others are as they were.
+// wantMissing fails the test unless at most this many records are missing and the others are unchanged.
 func wantMissing(t *testing.T, dir string, records []semel.Record, most int) {
 	t.Helper()
 	s := mustOpen(t, dir, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// childUnprivileged gives up root, opens the log, and prints what it meets.
+// childUnprivileged gives up root, opens the log, and prints the errors that it gets.
 func childUnprivileged(ctx context.Context, args []string) error {
 	const nobody = 65534 // a user that owns no files
 	if os.Getuid() == 0 {
