@@ -47,13 +47,15 @@ func newSession(row []driver.Value, loc *time.Location) *session {
 const sessionSQL = "SELECT @@character_set_client, @@character_set_connection, @@sql_mode, CONNECTION_ID(), @@auto_increment_increment"
 
 // fill replaces the question marks, each of which is a placeholder, by the
-// values. ok is false where a value has no literal that means the same.
+// values. ok is false where a value has no literal that means the same. Spaces keep a
+// value apart from adjacent text: LIMIT? would become the name LIMIT5.
 func (s *session) fill(b *strings.Builder, text string, values []driver.Value) (ok bool) {
 	for _, v := range values {
 		before, after, found := strings.Cut(text, "?")
-		if b.WriteString(before); !found || !s.literal(b, v) {
+		if b.WriteString(before + " "); !found || !s.literal(b, v) {
 			return false
 		}
+		b.WriteByte(' ')
 		text = after
 	}
 	b.WriteString(text)
@@ -70,7 +72,7 @@ func (s *session) literal(b *strings.Builder, value driver.Value) (ok bool) {
 	case uint64:
 		b.WriteString(strconv.FormatUint(v, 10))
 	case float64:
-		b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+		b.WriteString(strconv.FormatFloat(v, 'e', -1, 64)) // without an exponent it is a DECIMAL, or an integer
 		return !math.IsInf(v, 0) && !math.IsNaN(v)
 	case bool:
 		b.WriteByte("01"[map[bool]int{true: 1}[v]])
@@ -81,12 +83,11 @@ func (s *session) literal(b *strings.Builder, value driver.Value) (ok bool) {
 			b.WriteString("NULL")
 			return true
 		}
-		b.WriteString("_binary")
-		s.quote(b, string(v))
+		s.quote(b, "_binary", string(v))
 	case json.RawMessage:
-		s.quote(b, string(v))
+		s.quote(b, "", string(v))
 	case string:
-		s.quote(b, v)
+		s.quote(b, "", v)
 	default:
 		return false
 	}
@@ -95,17 +96,18 @@ func (s *session) literal(b *strings.Builder, value driver.Value) (ok bool) {
 
 func (s *session) time(b *strings.Builder, t time.Time) (ok bool) {
 	if t.IsZero() {
-		b.WriteString("'0000-00-00'")
+		b.WriteString("('0000-00-00')")
 		return true
 	}
 	t = t.In(s.loc)
-	b.WriteString(t.Format("'2006-01-02 15:04:05.999999'"))
+	b.WriteString(t.Format("('2006-01-02 15:04:05.999999999')"))
 	return t.Year() > 0 && t.Year() <= 9999
 }
 
-// quote writes a string between apostrophes.
-func (s *session) quote(b *strings.Builder, text string) {
-	b.WriteByte('\'')
+// quote writes a string between apostrophes. The parentheses prevent the server from joining it
+// with a string that follows as a column alias.
+func (s *session) quote(b *strings.Builder, charset, text string) {
+	b.WriteString("(" + charset + "'")
 	for {
 		i := strings.IndexAny(text, `'\`)
 		if i < 0 {
@@ -118,5 +120,5 @@ func (s *session) quote(b *strings.Builder, text string) {
 		text = text[i+1:]
 	}
 	b.WriteString(text)
-	b.WriteByte('\'')
+	b.WriteString("')")
 }

@@ -31,9 +31,29 @@ func arguments() []any {
 		[]byte("bytes"),
 		json.RawMessage(`{"a":"\"\n'"}`), day,
 		time.Time{},
-		day.Truncate(time.Second), money(1250), (*string)(nil), "", "text", smuggling, `\`, `\'`, `'\`, `''`,
+		day.Truncate(time.Second), day.Add(150), money(1250), (*string)(nil), "", "text", smuggling, `\`, `\'`, `'\`, `''`,
 		"line\nline\r\x00\x1a\t", `"`, "?", "-- ?", "/* ", ";", "ä€", strings.Repeat(`'\`, 300),
 	}
+}
+
+// What a statement does with a value does not depend on what is next to it, and numbers keep their types.
+func TestTogetherGlued(t *testing.T) {
+	t.Parallel()
+	c := setUpCompany(t, door{})
+	execute(t, c.db, "CREATE TABLE glued (i INT PRIMARY KEY, s VARCHAR(99), d DOUBLE, at DATETIME(6))")
+	execute(t, c.db, "INSERT INTO glued (i) VALUES (1), (2), (3)")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678_999_900, time.UTC) // the server cuts off
+	for i, q := range []mysqlstore.Query{
+		{SQL: "DELETE FROM glued LIMIT?", Args: []any{1}},
+		{SQL: "INSERT INTO glued SELECT 4, ? 'name', ?/ 3, ?", Args: []any{"text", 1.0, at}},
+		{SQL: "INSERT INTO glued SELECT 5, ?\"name\", ?/3, ?", Args: []any{[]byte("text"), 0.1, at}},
+		{SQL: "UPDATE glued SET s = CONCAT(s, ?)WHERE i=? OR i=?", Args: []any{"!", 4, -5}},
+	} {
+		_, err := by1(c.guard, fmt.Sprint(i), q.SQL, q.Args...)(t.Context())
+		noError(t, err)
+	}
+	claimtest.WantRows(t, c.db, "SELECT CONCAT_WS(' ', i, s, d, at) FROM glued",
+		"2", "3", "4 text! 0.3333333333333333 2026-01-02 03:04:05.678999", "5 text 0.03333333333333333 2026-01-02 03:04:05.678999")
 }
 
 // A value in a shared text is the one that it is as a parameter, whatever the connection's modes.
