@@ -20,6 +20,7 @@ type Clock[W any] struct {
 	beats   *Beats
 	beat    beat
 	trusted time.Time // until when the lease can be relied on
+	silence time.Time // when the first call of a settlement must have returned
 	phase   phase
 	work    *W // detached work, which the timer bounds after the settlement
 }
@@ -69,6 +70,8 @@ func (c *Clock[W]) Due() (due Due, trusted time.Time) {
 	defer c.mu.Unlock()
 	overrun := time.Since(c.Began) >= c.MaxRun
 	switch {
+	case c.phase == settling && time.Now().Before(c.silence): // the beat was under way when the settlement began
+		return Nothing, time.Time{}
 	case c.phase == settling:
 		return Silence, time.Time{}
 	case c.phase == open && overrun:
@@ -106,7 +109,7 @@ func (c *Clock[W]) Settle(timeout time.Duration) bool {
 	if c.phase != open {
 		return false
 	}
-	c.phase = settling
+	c.phase, c.silence = settling, time.Now().Add(timeout)
 	c.beats.set(&c.beat, timeout)
 	return true
 }

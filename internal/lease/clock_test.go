@@ -51,6 +51,7 @@ func TestClockAfterTheSettlement(t *testing.T) {
 		if !c.Settle(time.Second) || c.Settle(time.Second) || c.Open() {
 			t.Error("one settlement can begin, and only one")
 		}
+		expect(t, &c, lease.Nothing, time.Time{}) // as a beat finds it that was under way when the settlement began
 		if at := <-beats; at != time.Second {
 			t.Errorf("the settlement has %v, want its time-out", at)
 		}
