@@ -15,6 +15,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
@@ -296,4 +297,24 @@ func TestOpen(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Promise 8: the rows are bounded however fast events come, not only by a look every minute.
+func TestFloodStaysBounded(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.SQLite)
+	a := open(t, d.DB, &archive.Options{MaxRows: 10})
+	for i := range archive.QueueEvents {
+		a.Keep(t.Context(), created(i))
+	}
+	var last, rows int
+	testserver.Eventually(t, "all are written", func() bool {
+		claimtest.NoError(t, d.DB.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(id), 0), COUNT(*) FROM semel_outcome").Scan(&last, &rows))
+		return last == archive.QueueEvents
+	})
+	claimtest.NoError(t, a.Close())
+	claimtest.NoError(t, d.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM semel_outcome").Scan(&rows))
+	if rows > archive.QueueEvents/2 {
+		t.Errorf("%d rows are left of %d, want few more than 10", rows, last)
+	}
 }

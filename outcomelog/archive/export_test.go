@@ -8,7 +8,7 @@ import (
 )
 
 // Forget removes what is too old or too much.
-func Forget(ctx context.Context, a *Archive) { a.forget(ctx) }
+func Forget(ctx context.Context, a *Archive) { a.forget(ctx, forgetSteps) }
 
 // Insert writes events as a batch of this number.
 func Insert(ctx context.Context, a *Archive, number int64, repeated bool, events ...outcomelog.Event) error {

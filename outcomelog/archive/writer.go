@@ -47,13 +47,18 @@ func (a *Archive) run() {
 	forget := time.NewTicker(forgetEvery)
 	defer forget.Stop()
 	batch := make([]arrived, 0, batchEvents)
+	written := 0 // since rows were forgotten
 	for {
 		select {
 		case first := <-a.queue:
 			batch = a.gather(append(batch[:0], first))
 			a.write(ctx, batch)
+			if written += len(batch); written >= forgetRows { // as many go as come
+				a.forget(ctx, 1)
+				written -= forgetRows
+			}
 		case <-forget.C:
-			a.forget(ctx)
+			a.forget(ctx, forgetSteps)
 		case <-a.stop:
 			for batch = a.gather(batch[:0]); len(batch) > 0; batch = a.gather(batch[:0]) {
 				a.write(ctx, batch)
@@ -177,9 +182,9 @@ func nameOf(made string) string {
 	return path.Base(made)
 }
 
-// forget removes the oldest rows: those that are too old, and those beyond the bound.
-func (a *Archive) forget(ctx context.Context) {
-	for range forgetSteps {
+// forget removes the oldest rows, in so many steps: those that are too old, and those beyond the bound.
+func (a *Archive) forget(ctx context.Context, steps int) {
+	for range steps {
 		within, cancel := context.WithTimeout(ctx, statementTimeout)
 		more, err := a.forgetSome(within)
 		cancel()
