@@ -72,7 +72,7 @@ func TestLargerSegment(t *testing.T) {
 	})
 	for full := false; !full; runtime.Gosched() { // it goes on in the small segment, or waits for the large one
 		s.log.mu.Lock()
-		full = s.log.current.number > 1 || s.log.current.bytes-s.log.current.used < powerSegment/8
+		full = s.log.current.number > 1 || s.log.next == nil && s.log.current.bytes-s.log.current.used < powerSegment/8
 		s.log.mu.Unlock()
 	}
 	close(d.proceed)
