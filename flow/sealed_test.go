@@ -52,8 +52,8 @@ func downWhile(down *bool) func() error {
 	}
 }
 
-// After the seal and a part of the undoing, a run that ends without another step, or that handles the seal as a final error of a
-// step that does not matter, is no success for all.
+// After the seal and a part of the undoing, a run must not succeed that ends without another step, or that handles the seal as a final
+// error of a step that does not matter.
 func TestSuccessIgnoresSeal(t *testing.T) {
 	t.Parallel()
 	for _, mails := range []bool{false, true} {

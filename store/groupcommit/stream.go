@@ -72,7 +72,7 @@ func (s *stream) recycle(st *step) {
 }
 
 // enter returns when the step was answered, or when it is its caller's turn to
-// take it alone. After an error the step is no longer the caller's.
+// take it alone. After an error the caller must not use the step.
 func (s *stream) enter(ctx context.Context, st *step) (alone bool, err error) {
 	if err := ctx.Err(); err != nil {
 		s.recycle(st)
@@ -238,7 +238,7 @@ func (s *stream) withdraw(st *step) {
 }
 
 // giveUp tells its caller that the step waited in vain. mu is held, and the
-// step is no longer the stream's.
+// stream has dropped the step.
 func (s *stream) giveUp(st *step) {
 	st.state = givenUp
 	st.done <- struct{}{}
