@@ -2,88 +2,150 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/bench/contest"
-	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 const (
-	connections  = 64
-	aimKeyed     = 0.75
-	aimUnkeyed   = 0.95
-	copyBufBytes = 32 << 10
+	connections   = 64
+	aimDurable    = 0.8
+	aimFromMemory = 1.1
+	aimUnkeyed    = 0.95
+	copyBufBytes  = 32 << 10
+
+	keyedPost, unkeyedGet = "POST with a key", "GET without a key"
+	rivalProxy            = "a plain ReverseProxy"
+
+	nginxConfig = `pid %s;
+worker_processes auto;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  upstream app { keepalive %d; server %s; }
+  keepalive_requests 1000000000;
+  server {
+    listen %[5]s backlog=%[4]d;
+    location / { proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; }
+  }
+}
+`
 )
 
-// benchGateway sends the same requests to an upstream directly, through a
-// plain ReverseProxy, and through the gateway on SQLite.
-func benchGateway(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
-	upstream := serve(http.HandlerFunc(invoiceHandler))
-	defer upstream.Close()
-	target, err := url.Parse(upstream.URL)
-	if err != nil {
-		return nil, err
-	}
-	plain := serve(plainProxy(target))
-	defer plain.Close()
-	store, err := sqlitestore.Open(ctx, filepath.Join(s.Dir, "gateway.db"), nil)
-	if err != nil {
-		return nil, err
-	}
-	defer shut(store)
-	gw, err := gateway.New(&gateway.Config{Upstream: upstream.URL, Store: store})
-	if err != nil {
-		return nil, err
-	}
-	defer shut(gw)
-	front := serve(gw.Handler())
-	defer front.Close()
-
-	t := &contest.Table{Title: fmt.Sprintf("gateway on sqlite: %d connections, load, proxy and upstream on the same machine", connections)}
-	for _, kind := range []struct {
-		name, prefix string
-		aim          float64
-	}{{"POST with a key", "k", aimKeyed}, {"GET without a key", "", aimUnkeyed}} {
-		rows, err := compareProxies(ctx, s, kind.name, kind.prefix, kind.aim, []string{upstream.URL, plain.URL, front.URL})
-		if err != nil {
-			return nil, err
-		}
-		t.Rows = append(t.Rows, rows...)
-	}
-	return t, nil
+// proxied is a way to the upstream, with the share of a plain proxy's rate that it is to reach; 0 for none.
+type proxied struct {
+	name           string
+	keyed, unkeyed float64
+	start          func(context.Context) (*server, error)
 }
 
-func compareProxies(ctx context.Context, s *contest.Settings, kind, prefix string, aim float64, urls []string) ([]contest.Row, error) {
+// benchGateway sends the same requests to an upstream directly, through other proxies, and through the gateway on the
+// stores of one machine. Each of them is a process of its own.
+func benchGateway(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+	upstream, err := startSelf(ctx, kindUpstream, "")
+	if err != nil {
+		return nil, err
+	}
+	defer upstream.stop()
+	program := filepath.Join(s.Dir, "semel")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/semel").CombinedOutput(); err != nil { //nolint:gosec // the file lies in the folder of the benchmark.
+		return nil, fmt.Errorf("build semel: %w: %s", err, out)
+	}
+	on := func(store string) func(context.Context) (*server, error) {
+		return func(ctx context.Context) (*server, error) {
+			return startGateway(ctx, s.Dir, program, upstream.url, store)
+		}
+	}
+	ways := []proxied{
+		{name: "direct", start: func(context.Context) (*server, error) { return upstream, nil }},
+		{name: rivalProxy, start: func(ctx context.Context) (*server, error) { return startSelf(ctx, kindProxy, upstream.url) }},
+		{name: "gateway on SQLite", start: on("sqlite:" + filepath.Join(s.Dir, "gateway.db")), keyed: aimDurable, unkeyed: aimUnkeyed},
+		{name: "gateway on a log", start: on("log:" + filepath.Join(s.Dir, "gateway.log")), keyed: aimDurable, unkeyed: aimUnkeyed},
+		{name: "gateway on memory", start: on("memory:"), keyed: aimFromMemory, unkeyed: aimUnkeyed},
+	}
+	if nginx, err := exec.LookPath("nginx"); err == nil {
+		ways = append(ways, proxied{name: "nginx", start: func(ctx context.Context) (*server, error) { return startNginx(ctx, s.Dir, nginx, upstream.url) }})
+	}
+	t := &contest.Table{Title: fmt.Sprintf("gateway: %d connections; load, proxies and upstream are processes on the same machine", connections)}
+	var urls []string
+	for _, way := range ways {
+		one, err := way.start(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", way.name, err)
+		}
+		if one != upstream {
+			defer one.stop()
+		}
+		urls = append(urls, one.url)
+	}
+	return t, errors.Join(compareProxies(ctx, s, t, ways, urls, keyedPost), compareProxies(ctx, s, t, ways, urls, unkeyedGet))
+}
+
+// startGateway starts semel as its users do.
+func startGateway(ctx context.Context, dir, program, upstream, store string) (*server, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return startCommand(ctx, dir, address, program, "gateway", "--upstream", upstream, "--store", store, "--listen", address, "--admin", "off")
+}
+
+// startNginx starts nginx as a proxy that keeps its connections and writes no access log.
+func startNginx(ctx context.Context, dir, program, upstream string) (*server, error) {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(dir, "nginx.conf")
+	text := fmt.Sprintf(nginxConfig, filepath.Join(dir, "nginx.pid"), connections, strings.TrimPrefix(upstream, "http://"), 2*connections, address)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	return startCommand(ctx, dir, address, program, "-p", dir, "-c", config, "-e", "stderr", "-g", "daemon off;")
+}
+
+// compareProxies adds a row for each way to the table.
+func compareProxies(ctx context.Context, s *contest.Settings, t *contest.Table, ways []proxied, urls []string, kind string) error {
 	var subjects []contest.Subject
-	for i, u := range urls {
-		l := newLoad(u+"/invoices", connections, prefix)
-		if prefix != "" {
-			l.prefix = fmt.Sprintf("%s%d-", prefix, i)
+	for i, way := range ways {
+		l := newLoad(urls[i]+"/invoices", connections, "")
+		if kind == keyedPost {
+			l.prefix = fmt.Sprintf("k%d-", i)
 		}
 		defer l.close()
-		subjects = append(subjects, contest.Subject{Name: u, Do: l.run})
+		subjects = append(subjects, contest.Subject{Name: way.name, Do: l.run})
 	}
 	samples, err := contest.Measure(ctx, s, subjects)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rate := func(i int) string {
-		return fmt.Sprintf("%s (%.0f/s)", contest.NanosText(samples[i].Nanos), float64(time.Second)/samples[i].Nanos)
+	for i, way := range ways {
+		row := contest.Row{Subject: kind + ", " + way.name, Time: fmt.Sprintf("%s (%.0f/s)", contest.NanosText(samples[i].Nanos), float64(time.Second)/samples[i].Nanos)}
+		if i > 1 {
+			ratio := contest.Ratio(samples[1].Rounds, samples[i].Rounds)
+			row.Against = fmt.Sprintf("%v × the rate of %s", ratio, rivalProxy)
+			aim := way.unkeyed
+			if kind == keyedPost {
+				aim = way.keyed
+			}
+			if aim > 0 {
+				row.Aim, row.Met = fmt.Sprintf("≥ %.2f ×", aim), ratio.AtLeast(aim)
+			}
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	ratio := samples[1].Nanos / samples[2].Nanos
-	return []contest.Row{
-		{Subject: kind + ", direct", Time: rate(0)},
-		{Subject: kind + ", plain ReverseProxy", Time: rate(1)},
-		{Subject: kind + ", gateway", Time: rate(2), Against: fmt.Sprintf("%.2f× the plain proxy's rate", ratio), Aim: fmt.Sprintf("≥ %.2f×", aim), Met: contest.VerdictOf(ratio >= aim)},
-	}, nil
+	return nil
 }
 
 // plainProxy is the rival: a ReverseProxy as good as it gets.

@@ -84,7 +84,7 @@ func (b *guardBench) run(ctx context.Context, s *contest.Settings, title string)
 		contest.Row{Subject: "one row, one caller takes", Time: contest.NanosText(samples[0].Nanos), Allocs: contest.AllocsText(samples[0].Allocs)},
 		contest.Row{
 			Subject: "sixteen segments, one caller takes", Time: contest.NanosText(samples[1].Nanos), Allocs: contest.AllocsText(samples[1].Allocs),
-			Against: fmt.Sprintf("%.2f × one row, one caller takes", samples[0].Nanos/samples[1].Nanos),
+			Against: fmt.Sprintf("%v × one row, one caller takes", contest.Ratio(samples[0].Rounds, samples[1].Rounds)),
 		},
 	)
 	return t, nil

@@ -77,7 +77,7 @@ func judge(ctx context.Context, s *contest.Settings, d dialect.Dialect, parse fu
 		}
 		all = append(all, float64(time.Since(from)))
 	}
-	return time.Duration(contest.Median(parsed)), time.Duration(contest.Median(all)), nil
+	return time.Duration(contest.ValueOf(parsed).Median), time.Duration(contest.ValueOf(all).Median), nil
 }
 
 // statementsOfTruth returns statements of a dialect, one on a line.
@@ -120,13 +120,13 @@ func vetted(ctx context.Context, s *contest.Settings, t *contest.Table) error {
 			times[i] = append(times[i], float64(time.Since(from)))
 		}
 	}
-	bare, ours := time.Duration(contest.Median(times[0])), time.Duration(contest.Median(times[1]))
-	ratio := float64(ours) / float64(bare)
+	bare, ours := time.Duration(contest.ValueOf(times[0]).Median), time.Duration(contest.ValueOf(times[1]).Median)
+	ratio := contest.Ratio(times[1], times[0])
 	t.Rows = append(t.Rows,
 		contest.Row{Subject: "go vet ./...", Time: seconds(bare)},
 		contest.Row{
-			Subject: "go vet -vettool=semelvet ./...", Time: seconds(ours), Against: fmt.Sprintf("%.2f × the time of go vet", ratio),
-			Aim: fmt.Sprintf("≤ %.1f ×", aimVet), Met: contest.VerdictOf(ratio <= aimVet),
+			Subject: "go vet -vettool=semelvet ./...", Time: seconds(ours), Against: fmt.Sprintf("%v × the time of go vet", ratio),
+			Aim: fmt.Sprintf("≤ %.1f ×", aimVet), Met: ratio.AtMost(aimVet),
 		})
 	return nil
 }

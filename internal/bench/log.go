@@ -51,9 +51,9 @@ func benchLog(ctx context.Context, s *contest.Settings) (*contest.Table, error) 
 	}
 	rows := []contest.Row{row(0, "64 goroutines, sqlite"), row(1, "64 goroutines, log"), row(2, "1 goroutine, sqlite"), row(3, "1 goroutine, log")}
 	for i := 1; i < len(rows); i += 2 {
-		rows[i].Against = fmt.Sprintf("%.1f× sqlite", samples[i-1].Nanos/samples[i].Nanos)
+		rows[i].Against = fmt.Sprintf("%v × sqlite", contest.Ratio(samples[i-1].Rounds, samples[i].Rounds))
 	}
-	rows[1].Aim, rows[1].Met = fmt.Sprintf("≤ %.0f µs", aimLogMicros), contest.VerdictOf(samples[1].Nanos <= aimLogMicros*float64(time.Microsecond))
+	rows[1].Aim, rows[1].Met = fmt.Sprintf("≤ %.0f µs", aimLogMicros), contest.ValueOf(samples[1].Rounds).AtMost(aimLogMicros*float64(time.Microsecond))
 	return &contest.Table{Title: "log: full cycle, claim + settle, synced, 300-byte outcome", Rows: rows}, nil
 }
 
@@ -85,7 +85,7 @@ func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, er
 	if err != nil {
 		return nil, err
 	}
-	ratio := samples[1].Nanos / samples[0].Nanos
+	ratio := contest.Ratio(samples[1].Rounds, samples[0].Rounds)
 	if err := stores[1].Close(); err != nil {
 		return nil, err
 	}
@@ -98,11 +98,11 @@ func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, er
 	return &contest.Table{Title: fmt.Sprintf("log: %d records and %d", manyLogRecords, fewLogRecords), Rows: []contest.Row{
 		{Subject: "cycle among few", Time: contest.NanosText(samples[0].Nanos)},
 		{
-			Subject: "cycle among many", Time: contest.NanosText(samples[1].Nanos), Against: fmt.Sprintf("%.2f× few", ratio),
-			Aim: fmt.Sprintf("≤ %.1f×", aimLogLarge), Met: contest.VerdictOf(ratio <= aimLogLarge),
+			Subject: "cycle among many", Time: contest.NanosText(samples[1].Nanos), Against: fmt.Sprintf("%v × the time among few", ratio),
+			Aim: fmt.Sprintf("≤ %.1f×", aimLogLarge), Met: ratio.AtMost(aimLogLarge),
 		},
 		{Subject: "replay among few", Time: contest.NanosText(samples[2].Nanos)},
-		{Subject: "replay among many", Time: contest.NanosText(samples[3].Nanos), Against: fmt.Sprintf("%.2f× few", samples[3].Nanos/samples[2].Nanos)},
+		{Subject: "replay among many", Time: contest.NanosText(samples[3].Nanos), Against: fmt.Sprintf("%v × the time among few", contest.Ratio(samples[3].Rounds, samples[2].Rounds))},
 		{
 			Subject: "resident memory with many", Time: fmt.Sprintf("%d MiB", memory>>20),
 			Aim: fmt.Sprintf("≤ %d MiB", int64(aimLogMemory)>>20), Met: contest.VerdictOf(memory <= aimLogMemory),

@@ -11,6 +11,13 @@ import (
 )
 
 func main() {
+	if kind := os.Getenv(serveVar); kind != "" {
+		if err := serveAs(kind); err != nil {
+			say(os.Stderr, "bench: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	os.Exit(contest.Main(ctx, sections(), "^(middleware|sqlite|log|gateway|console)$", os.Args[1:], os.Stdout, os.Stderr))

@@ -119,17 +119,19 @@ func overloadOf(ctx context.Context, s *contest.Settings, name, dsn, upstream st
 		}
 	}
 	rows := make([]contest.Row, len(rates))
-	best, last := 0.0, len(rates)-1
+	best, last := 0, len(rates)-1
 	for i, callers := range overloadCallers() {
-		rate := contest.Median(rates[i])
-		best = max(best, rate)
+		rate := contest.ValueOf(rates[i]).Median
+		if rate > contest.ValueOf(rates[best]).Median {
+			best = i
+		}
 		rows[i] = contest.Row{
 			Subject: fmt.Sprintf("%s, %d callers", name, callers),
 			Time:    fmt.Sprintf("%.0f/s", rate), Allocs: fmt.Sprintf("%d refused", refused[i]),
 		}
 	}
-	ratio := contest.Median(rates[last]) / best
-	rows[last].Against, rows[last].Aim = fmt.Sprintf("%.2f × the best rate", ratio), fmt.Sprintf("≥ %.1f ×", aimOverload)
-	rows[last].Met = contest.VerdictOf(ratio >= aimOverload)
+	ratio := contest.Ratio(rates[last], rates[best])
+	rows[last].Against, rows[last].Aim = fmt.Sprintf("%v × the best rate", ratio), fmt.Sprintf("≥ %.1f ×", aimOverload)
+	rows[last].Met = ratio.AtLeast(aimOverload)
 	return rows, nil
 }

@@ -85,7 +85,7 @@ func benchSQLite(ctx context.Context, s *contest.Settings) (*contest.Table, erro
 	if err != nil {
 		return nil, err
 	}
-	ratio := samples[1].Nanos / samples[2].Nanos
+	ratio := contest.Ratio(samples[1].Rounds, samples[2].Rounds)
 	perSecond := func(i int) string {
 		return fmt.Sprintf("%s (%.0f/s)", contest.NanosText(samples[i].Nanos), float64(time.Second)/samples[i].Nanos)
 	}
@@ -94,7 +94,7 @@ func benchSQLite(ctx context.Context, s *contest.Settings) (*contest.Table, erro
 		{Subject: "64 goroutines, one commit per operation", Time: perSecond(1), Allocs: contest.AllocsText(samples[1].Allocs)},
 		{
 			Subject: "64 goroutines, group commit", Time: perSecond(2), Allocs: contest.AllocsText(samples[2].Allocs),
-			Against: fmt.Sprintf("%.1f× one commit per operation", ratio), Aim: fmt.Sprintf("≥ %.0f×", aimGroupCommit), Met: contest.VerdictOf(ratio >= aimGroupCommit),
+			Against: fmt.Sprintf("%v × one commit per operation", ratio), Aim: fmt.Sprintf("≥ %.0f×", aimGroupCommit), Met: ratio.AtLeast(aimGroupCommit),
 		},
 	}}, nil
 }

@@ -34,9 +34,9 @@ func (c *Contest) Run(ctx context.Context, s *Settings, t *Table) error {
 	if err != nil {
 		return err
 	}
-	times := map[string]float64{}
+	named := map[string]Sample{}
 	for i, e := range c.Entries {
-		times[e.Name] = samples[i].Nanos
+		named[e.Name] = samples[i]
 	}
 	for i, e := range c.Entries {
 		costs, err := c.costOf(ctx, subjects[i])
@@ -45,19 +45,25 @@ func (c *Contest) Run(ctx context.Context, s *Settings, t *Table) error {
 		}
 		r := Row{Subject: e.Name, Time: NanosText(samples[i].Nanos), Allocs: AllocsText(samples[i].Allocs) + costs}
 		if e.Rival != "" {
-			ratio := times[e.Rival] / samples[i].Nanos
-			r.Against = fmt.Sprintf("%.2f × %s", ratio, e.Rival)
-			switch {
-			case e.Aim > 0:
-				r.Aim, r.Met = fmt.Sprintf("≥ %.2f ×", e.Aim), VerdictOf(ratio >= e.Aim)
-			case e.Most > 0:
-				r.Against = fmt.Sprintf("%.2f × the time of %s", 1/ratio, e.Rival)
-				r.Aim, r.Met = fmt.Sprintf("≤ %.1f ×", e.Most), VerdictOf(1/ratio <= e.Most)
-			}
+			r.compare(e, samples[i], named[e.Rival])
 		}
 		t.Rows = append(t.Rows, r)
 	}
 	return nil
+}
+
+// compare fills in the ratio to the entry's rival and the verdict on its aim.
+func (r *Row) compare(e Entry, own, rival Sample) {
+	ratio := Ratio(rival.Rounds, own.Rounds)
+	r.Against = fmt.Sprintf("%v × %s", ratio, e.Rival)
+	switch {
+	case e.Aim > 0:
+		r.Aim, r.Met = fmt.Sprintf("≥ %.2f ×", e.Aim), ratio.AtLeast(e.Aim)
+	case e.Most > 0:
+		ratio = Ratio(own.Rounds, rival.Rounds)
+		r.Against = fmt.Sprintf("%v × the time of %s", ratio, e.Rival)
+		r.Aim, r.Met = fmt.Sprintf("≤ %.1f ×", e.Most), ratio.AtMost(e.Most)
+	}
 }
 
 // Meter reads counters that only grow, such as bytes of WAL; their names come

@@ -5,7 +5,6 @@ package contest
 import (
 	"context"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,10 +18,11 @@ type Subject struct {
 	Do   func(ctx context.Context, n int) error
 }
 
-// Sample is the median over the rounds.
+// Sample holds the measurements of a subject.
 type Sample struct {
-	Nanos  float64 // per operation
-	Allocs float64 // per operation
+	Nanos  float64   // per operation, the median of the rounds
+	Allocs float64   // per operation, likewise
+	Rounds []float64 // nanoseconds per operation in each round
 }
 
 // Measure runs the subjects in turn, round after round, so that other work of
@@ -50,7 +50,7 @@ func Measure(ctx context.Context, s *Settings, subjects []Subject) ([]Sample, er
 	}
 	out := make([]Sample, len(subjects))
 	for i := range subjects {
-		out[i] = Sample{Nanos: Median(nanos[i]), Allocs: Median(allocs[i])}
+		out[i] = Sample{Nanos: ValueOf(nanos[i]).Median, Allocs: ValueOf(allocs[i]).Median, Rounds: nanos[i]}
 	}
 	return out, nil
 }
@@ -99,10 +99,4 @@ func Spread(ctx context.Context, callers, n int, one func(context.Context) error
 		})
 	}
 	return group.Wait()
-}
-
-// Median sorts the values and returns the middle one.
-func Median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
 }

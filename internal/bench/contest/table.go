@@ -35,8 +35,9 @@ const (
 	// NoAim is the verdict on a subject without an aim.
 	NoAim Verdict = ""
 
-	met    Verdict = "yes"
-	missed Verdict = "NO"
+	met     Verdict = "yes"
+	missed  Verdict = "NO"
+	unclear Verdict = "unclear" // the spread exceeds the distance to the aim
 )
 
 // VerdictOf returns the verdict on an aim.

@@ -89,15 +89,14 @@ func race(ctx context.Context, set *contest.Settings, t *contest.Table, messages
 			}
 		}
 	}
-	rival := contest.Median(ways[0].rates)
 	for i, w := range ways {
-		rate := contest.Median(w.rates)
-		row := contest.Row{Subject: w.name, Time: fmt.Sprintf("%.1f k/s", rate/1e3)}
+		rate := contest.ValueOf(w.rates)
+		row := contest.Row{Subject: w.name, Time: fmt.Sprintf("%.1f k/s", rate.Median/1e3)}
 		if i > 0 {
-			row.Against = fmt.Sprintf("%.2f × %s", rate/rival, ways[0].name)
+			row.Against = fmt.Sprintf("%v × %s", contest.Ratio(w.rates, ways[0].rates), ways[0].name)
 		}
 		if messages == relayed && i > 0 {
-			row.Aim, row.Met = fmt.Sprintf("≥ %d k/s", aimRelay/1000), contest.VerdictOf(rate >= aimRelay)
+			row.Aim, row.Met = fmt.Sprintf("≥ %d k/s", aimRelay/1000), rate.AtLeast(aimRelay)
 		}
 		t.Rows = append(t.Rows, row)
 	}
