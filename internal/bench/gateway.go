@@ -78,8 +78,8 @@ func benchGateway(ctx context.Context, s *contest.Settings) (*contest.Table, err
 		ways = append(ways, proxied{name: "nginx", start: func(ctx context.Context) (*server, error) { return startNginx(ctx, s.Dir, nginx, upstream.url) }})
 	}
 	t := &contest.Table{Title: fmt.Sprintf("gateway: %d connections; load, proxies and upstream are processes on the same machine", connections)}
-	var urls []string
-	for _, way := range ways {
+	servers := make([]*server, len(ways))
+	for i, way := range ways {
 		one, err := way.start(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", way.name, err)
@@ -87,9 +87,9 @@ func benchGateway(ctx context.Context, s *contest.Settings) (*contest.Table, err
 		if one != upstream {
 			defer one.stop()
 		}
-		urls = append(urls, one.url)
+		servers[i] = one
 	}
-	return t, errors.Join(compareProxies(ctx, s, t, ways, urls, keyedPost), compareProxies(ctx, s, t, ways, urls, unkeyedGet))
+	return t, errors.Join(compareProxies(ctx, s, t, ways, servers, keyedPost), compareProxies(ctx, s, t, ways, servers, unkeyedGet))
 }
 
 // startGateway starts semel as its users do.
@@ -116,15 +116,21 @@ func startNginx(ctx context.Context, dir, program, upstream string) (*server, er
 }
 
 // compareProxies adds a row for each way to the table.
-func compareProxies(ctx context.Context, s *contest.Settings, t *contest.Table, ways []proxied, urls []string, kind string) error {
+func compareProxies(ctx context.Context, s *contest.Settings, t *contest.Table, ways []proxied, servers []*server, kind string) error {
 	var subjects []contest.Subject
+	ran, done := make([]time.Duration, len(ways)), make([]int, len(ways))
 	for i, way := range ways {
-		l := newLoad(urls[i]+"/invoices", connections, "")
+		l := newLoad(servers[i].url+"/invoices", connections, "")
 		if kind == keyedPost {
 			l.prefix = fmt.Sprintf("k%d-", i)
 		}
 		defer l.close()
-		subjects = append(subjects, contest.Subject{Name: way.name, Do: l.run})
+		subjects = append(subjects, contest.Subject{Name: way.name, Do: func(ctx context.Context, n int) error {
+			before := contest.CPUTime(servers[i].cmd.Process.Pid)
+			err := l.run(ctx, n)
+			ran[i], done[i] = ran[i]+contest.CPUTime(servers[i].cmd.Process.Pid)-before, done[i]+n
+			return err
+		}})
 	}
 	samples, err := contest.Measure(ctx, s, subjects)
 	if err != nil {
@@ -132,6 +138,7 @@ func compareProxies(ctx context.Context, s *contest.Settings, t *contest.Table, 
 	}
 	for i, way := range ways {
 		row := contest.Row{Subject: kind + ", " + way.name, Time: fmt.Sprintf("%s (%.0f/s)", contest.NanosText(samples[i].Nanos), float64(time.Second)/samples[i].Nanos)}
+		row.Allocs = contest.NanosText(float64(ran[i])/float64(done[i])) + " CPU of its process"
 		if i > 1 {
 			ratio := contest.Ratio(samples[1].Rounds, samples[i].Rounds)
 			row.Against = fmt.Sprintf("%v × the rate of %s", ratio, rivalProxy)
