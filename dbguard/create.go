@@ -212,10 +212,16 @@ func (c *creation) look(ctx context.Context, s Session, read func(Rows) error) (
 // insert is the statement that inserts the row unless it is there.
 func (c *creation) insert() query {
 	text := "INSERT INTO " + c.table + " (" + c.names(c.Columns) + ") VALUES (" + c.dialect.Placeholders(1, len(c.Columns)) + ")"
-	if c.dialect == dialect.MySQL { // MySQL takes for a comment what MariaDB executes
-		return query{text + " /*M!100500 RETURNING " + c.names(c.Returning) + c.noFlags + " */", c.Values}
+	if c.dialect == dialect.MySQL {
+		return query{text + c.returning(), c.Values}
 	}
 	return query{text + " ON CONFLICT " + c.arbiter() + " DO NOTHING RETURNING " + c.names(c.Returning) + c.noFlags, c.Values}
+}
+
+// returning is the end of an insert that returns the row on MariaDB, which MySQL
+// takes for a comment. It must not hold a value: one with */ in it would end it.
+func (c *creation) returning() string {
+	return " /*M!100500 RETURNING " + c.names(c.Returning) + c.noFlags + " */"
 }
 
 // arbiter names the index of the target.

@@ -14,7 +14,8 @@ import (
 
 // Target says which rows are the same thing: those that a unique index holds to
 // be so. There must be such an index: PostgreSQL and SQLite refuse the statement
-// without one; MySQL cannot see that it is missing, and then nothing guards.
+// without one; MySQL cannot see that it is missing, and then nothing guards: even an
+// [Upsert] that should change a row adds another.
 type Target struct {
 	// Rule is a rule of the rules file; the fields below are then not needed.
 	Rule *rules.Unique

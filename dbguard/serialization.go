@@ -31,9 +31,11 @@ func serialization(err error) error {
 // mayRepeat reports whether a guard may run its statement again after err: each
 // of the session's statements commits on its own.
 func mayRepeat(s Session, err error) bool {
-	if !errors.Is(err, ErrSerialization) {
-		return false
-	}
+	return errors.Is(err, ErrSerialization) && autocommits(s)
+}
+
+// autocommits reports whether the session is known to commit every statement on its own.
+func autocommits(s Session) bool {
 	a, ok := s.(autocommitter)
 	return ok && a.Autocommits()
 }

@@ -76,9 +76,13 @@ func (u Upserted) String() string {
 // updated when it was created anew.
 //
 // It is one round trip on PostgreSQL through pgx when the row is created or is as
-// it should be, and two when it is changed. On MySQL it is up to five, and
+// it should be, and two when it is changed. On MariaDB it is one when the row is as
+// it should be and two otherwise, on MySQL one and three; up to six where the
+// row is refused, or has a value that is stored otherwise than it was sent. There,
 // transactions that upsert one row at the same moment may deadlock, which is an
-// [ErrSerialization].
+// [ErrSerialization]. A change is an insert that finds the row, except on
+// SQLite: it fires triggers BEFORE INSERT as well, and uses up a value of a serial
+// column.
 //
 // It is right for a state that the sender owns: a profile, a setting, an import
 // of what another system has. It is wrong for sums and counters, where sending
@@ -156,7 +160,7 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Ups
 		if len(refused) > 0 && u.exact {
 			return Upserted{}, &RefusedError{Rule: u.Unique.Rule, Table: u.Table, Fields: refused}
 		}
-		if len(refused) == 0 && (u.exact || u.dialect == dialect.PostgreSQL) {
+		if len(refused) == 0 {
 			changed, err := u.change(ctx, s, read)
 			if err != nil || changed {
 				return Upserted{Updated: true}, err
@@ -182,12 +186,16 @@ func (u *upsert) failing(s Session, err error) error {
 	return err
 }
 
-// reach creates the row or reads it. On MySQL it looks first, with the lock that
-// a change needs: an insert that fails leaves a weaker one, and two transactions
-// that hold it would wait for each other.
+// reach creates the row or reads it. On MySQL it looks first; in a transaction with
+// the lock that a change needs, because an insert that fails leaves a weaker one, and
+// two transactions that hold it would wait for each other.
 func (u *upsert) reach(ctx context.Context, s Session, read func(Rows) error) (finding, error) {
-	if u.dialect == dialect.MySQL {
-		n, err := readRow(ctx, s, u.find(" FOR UPDATE"), read)
+	if u.dialect == dialect.MySQL && !u.mayNotCount() {
+		lock := " FOR UPDATE"
+		if autocommits(s) {
+			lock = ""
+		}
+		n, err := readRow(ctx, s, u.find(lock), read)
 		if failed := u.failing(s, err); failed != nil {
 			return nothing, failed
 		}
@@ -201,16 +209,24 @@ func (u *upsert) reach(ctx context.Context, s Session, read func(Rows) error) (f
 // change changes the row where it may be changed and reads it. It reports
 // whether there was something to change.
 func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (bool, error) {
-	statement := u.update()
-	if u.dialect != dialect.MySQL {
-		n, err := readRow(ctx, s, statement, read)
+	switch {
+	case u.dialect == dialect.MySQL && !u.exact:
+		return u.insertToChange(ctx, s, read)
+	case u.dialect != dialect.MySQL:
+		n, err := readRow(ctx, s, u.update(), read)
 		return n > 0 && err == nil, u.failing(s, err)
 	}
+	statement := u.update()
 	//semel:safe it writes the values that were sent, which are there the second time
 	n, err := s.Exec(ctx, statement.text, statement.args...)
 	if err != nil || n == 0 {
 		return false, u.failing(s, err)
 	}
+	return u.changed(ctx, s, read)
+}
+
+// changed reads a row that was changed by a statement without RETURNING.
+func (u *upsert) changed(ctx context.Context, s Session, read func(Rows) error) (bool, error) {
 	found, err := readRow(ctx, s, u.find(" LOCK IN SHARE MODE"), func(rows Rows) error {
 		return read(flagged{rows, make([]int64, len(u.must)+len(u.may))})
 	})
