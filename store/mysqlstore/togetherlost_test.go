@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -114,5 +115,27 @@ func TestTogetherCommitLate(t *testing.T) {
 	c.wantOrders(t, "late", "late'")
 	if n := value(t, c.db, "SELECT n FROM orders WHERE name = 'late'"); n != fmt.Sprint(answers[0].n) {
 		t.Errorf("got %d, the row is %s", answers[0].n, n)
+	}
+}
+
+// Promise 1: where the server cannot be told to wait for no lock, records whose insert took long are not committed: their fences
+// may have been drawn before others got greater ones for the same intents.
+func TestTogetherLateInsert(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		slow  time.Duration
+		order int64
+	}{"in time": {time.Hour, 1}, "late": {time.Nanosecond, 2}} { // the first number is of the transaction that was rolled back
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setUpCompany(t, door{with: func(o *mysqlstore.Options) *mysqlstore.Options {
+				return mysqlstore.HeldUpAfter(mysqlstore.WithoutBounds(o), test.slow)
+			}})
+			n, err := by1(c.guard, "a", orderSQL, "a")(t.Context())
+			if err != nil || n != test.order {
+				t.Errorf("order %d, error %v, want order %d", n, err, test.order)
+			}
+			c.wantOrders(t, "a")
+		})
 	}
 }
