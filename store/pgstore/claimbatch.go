@@ -110,7 +110,7 @@ func (s *Store) findMany(ctx context.Context, c *claims) error {
 		return err
 	}
 	var r row
-	_, err = pgx.ForEachRow(rows, r.into(), func() error {
+	_, err = pgx.ForEachRow(rows, []any{&r}, func() error {
 		rec, err := r.record()
 		if at, ok := c.find(r.Digest); ok && err == nil {
 			s.seen.Add(rec.Digest)

@@ -112,3 +112,15 @@ func TestUpdatesStayOnTheirPage(t *testing.T) {
 		t.Errorf("%d of %d updates stayed on their page, error %v, want nearly all of %d", hot, all, err, updates)
 	}
 }
+
+// Most of a replay's allocations are those of the driver for any query: the record adds a few.
+func TestReplayAllocations(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the whole process.
+	const most = 20
+	s := newStore(t, pool(t, testserver.Postgres(t), 1), &pgstore.Options{Schema: testserver.PostgresSchema(t)})
+	rec := wins(t, s, params("k"))
+	settles(t, s, rec, completed("x"))
+	var err error
+	if got := testing.AllocsPerRun(100, func() { _, _, err = s.Claim(t.Context(), params("k")) }); got > most || err != nil {
+		t.Errorf("%v allocations, error %v, want at most %d", got, err, most)
+	}
+}

@@ -126,6 +126,9 @@ func (t *sqlTransaction) look(ctx context.Context) (rec semel.Record, there bool
 	if err != nil || !there {
 		return rec, false, err
 	}
+	if err := r.named(nil); err != nil {
+		return rec, false, err
+	}
 	rec, err = r.record()
 	return rec, err == nil, err
 }
