@@ -77,8 +77,8 @@ func TestUpsertStatements(t *testing.T) {
 	}
 }
 
-// Where an insert would not find the row that is to be changed, the row is changed
-// all the same, and no other.
+// Where an insert would not find the row that is to be changed, an update changes it, and
+// no other.
 func TestUpsertWhereNoInsertFindsTheRow(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T, db *guardtest.Database, u *dbguard.Upsertion){
