@@ -11,7 +11,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
-	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/operator"
 )
@@ -119,33 +118,6 @@ func TestSealDoesNotSeeOn(t *testing.T) {
 	}
 }
 
-// A process that cannot run a step ends the flow for all.
-func TestOnNotReady(t *testing.T) {
-	t.Parallel()
-	other := open(t, shopOptions{})
-	rotating, err := semel.New(other.store, &semel.Options{Secrets: [][]byte{nil, []byte("0123456789abcdef-new")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = rotating.Close() })
-	var s *shop
-	guard := other.guard
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
-		if _, err := flow.Tx(r, "take stock", in, other.insert("stock", -1), flow.On(guard, other.store.Transactor()), flow.Undo(other.reverse("stock"))); err != nil {
-			return receipt{}, err
-		}
-		return receipt{}, errDown
-	}})
-	_, err = s.start(t)
-	t.Log(err)
-	guard = rotating // this process, or the next release: step 2 of docs/operations.md for the other database
-	_, err = s.start(t)
-	t.Log(err)
-	if isFailed(err) && other.books(t).stock != 0 {
-		t.Errorf("%v for all, and the stock is %d", err, other.books(t).stock)
-	}
-}
-
 // A panic of a step that the function recovers.
 func TestRecoveredPanic(t *testing.T) {
 	t.Parallel()
@@ -225,70 +197,6 @@ func (s *hookStore) list(store semel.Store) semel.Store {
 		*hookStore
 		semel.Lister
 	}{s, store.(semel.Lister)}
-}
-
-// lostClaim loses the reply to the first claim of Ada's flow until its lease has lapsed.
-func lostClaim(t *testing.T) (*semel.Guard, *claimtest.Clock) {
-	t.Helper()
-	var clock *claimtest.Clock
-	lost := false
-	h := &hookStore{claim: func(p semel.ClaimParams, do func() (semel.Record, bool, error)) (semel.Record, bool, error) {
-		rec, won, err := do()
-		if p.Digest == flowKey.Digest() && !lost {
-			lost = true
-			clock.Advance(31 * time.Second)
-			return semel.Record{}, false, errDown
-		}
-		return rec, won, err
-	}}
-	g, _, c := inMemory(t, semel.Options{}, h.list)
-	clock = c
-	return g, clock
-}
-
-// ship is a flow of one step that fails for now as long as down says so.
-func ship(down *atomic.Bool) *flow.Definition[int, string] {
-	down.Store(true)
-	return flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		return flow.Call(r, "ship", 1, func(context.Context, int) (string, error) {
-			if down.Load() {
-				return "", semel.MarkReleased(errDown)
-			}
-			return "shipped", nil
-		})
-	})
-}
-
-// A flow whose first claim was lost before anything ran goes on.
-func TestNeverRan(t *testing.T) {
-	t.Parallel()
-	g, clock := lostClaim(t)
-	var down atomic.Bool
-	def := ship(&down)
-	f := run(t, g, nil, def)
-	if _, err := flow.Start(t.Context(), f, def, adasKey, 1); !isUnfinished(err) {
-		t.Fatalf("got %v, want it unfinished", err)
-	}
-	down.Store(false)
-	clock.Advance(time.Minute)
-	if _, err := flow.Start(t.Context(), f, def, adasKey, 1); err != nil {
-		t.Errorf("nothing is unknown, and the flow never ends: %v", err)
-	}
-}
-
-// Likewise under Accept, which has said that it is recorded.
-func TestNeverRanAccept(t *testing.T) {
-	t.Parallel()
-	g, clock := lostClaim(t)
-	var down atomic.Bool
-	def := ship(&down)
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
-	if err := flow.Accept(t.Context(), f, def, adasKey, 1); err != nil {
-		t.Fatal(err)
-	}
-	becomes(t, g, clock, semel.StateUnknown)
-	down.Store(false)
-	becomes(t, g, clock, semel.StateCompleted)
 }
 
 // The background does not prolong the flow's record, but its steps are younger.
@@ -518,79 +426,6 @@ func TestFormerHolderLate(t *testing.T) {
 	got, err := whileAsleep(t, def, f1, f2, asleep, awake, func() { clock.Advance(time.Minute) })
 	if err == nil && orders.Load() != 1 {
 		t.Errorf("%q for all, and %d orders", got, orders.Load())
-	}
-}
-
-// A step that moves to another database must be a mismatch.
-func TestOnChanged(t *testing.T) {
-	t.Parallel()
-	other := open(t, shopOptions{})
-	var s *shop
-	moved := false
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
-		if !moved {
-			if _, err := flow.Tx(r, "take stock", in, s.insert("stock", -1)); err != nil {
-				return receipt{}, err
-			}
-			return receipt{}, errDown
-		}
-		_, err := flow.Tx(r, "take stock", in, other.insert("stock", -1), flow.On(other.guard, other.store.Transactor()))
-		return receipt{}, err
-	}})
-	_, err := s.start(t)
-	t.Log(err)
-	moved = true
-	_, err = s.start(t)
-	if n := s.books(t).stock + other.books(t).stock; n != -1 {
-		t.Errorf("the stock is %d, %v: a step that another release asks for elsewhere ran twice", n, err)
-	}
-}
-
-// MaxAge is raised while flows are open.
-func TestMaxAgeRaised(t *testing.T) {
-	t.Parallel()
-	g, _, clock := inMemory(t, semel.Options{}, nil)
-	orders := 0
-	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
-		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders++; return 1, nil },
-			flow.Undo(func(context.Context, int) error { return semel.MarkReleased(errDown) })); err != nil {
-			return "", err
-		}
-		return "", errDown
-	})
-	f := run(t, g, nil, def)
-	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(err)
-	clock.Advance(100 * time.Hour)
-	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
-	t.Log(err)
-	clock.Advance(100 * time.Hour)
-	f = run(t, g, &flow.Options{MaxAge: 240 * time.Hour}, def)
-	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
-	if orders != 1 {
-		t.Errorf("%d orders: %v", orders, err)
-	}
-}
-
-// A process without the transactor ends flows for all.
-func TestNoTransactor(t *testing.T) {
-	t.Parallel()
-	s := open(t, shopOptions{})
-	s.points = func() error { return errDown }
-	charged := s.charged
-	_ = charged
-	s2body := s.order
-	_, err := s.start(t)
-	t.Log(err, s.books(t))
-	f2, err := flow.New(s.guard, nil, s2body) // a worker that was configured without it
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = flow.Start(t.Context(), f2, s2body, adasKey, ada)
-	t.Log("old flow:", err)
-	_, err = flow.Start(t.Context(), f2, s2body, numbered(7), ada)
-	if isFailed(err) {
-		t.Errorf("for all, for ever: %v", err)
 	}
 }
 

@@ -1,0 +1,110 @@
+package flow_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/flow"
+)
+
+// A process that cannot run a step ends the flow for all.
+func TestOnNotReady(t *testing.T) {
+	t.Parallel()
+	other := open(t, shopOptions{})
+	rotating, err := semel.New(other.store, &semel.Options{Secrets: [][]byte{nil, []byte("0123456789abcdef-new")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rotating.Close() })
+	var s *shop
+	guard := other.guard
+	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+		if _, err := flow.Tx(r, "take stock", in, other.insert("stock", -1), flow.On(guard, other.store.Transactor()), flow.Undo(other.reverse("stock"))); err != nil {
+			return receipt{}, err
+		}
+		return receipt{}, errDown
+	}})
+	_, err = s.start(t)
+	t.Log(err)
+	guard = rotating // this process, or the next release: step 2 of docs/operations.md for the other database
+	_, err = s.start(t)
+	t.Log(err)
+	if isFailed(err) && other.books(t).stock != 0 {
+		t.Errorf("%v for all, and the stock is %d", err, other.books(t).stock)
+	}
+}
+
+// A step that moves to another database must be a mismatch.
+func TestOnChanged(t *testing.T) {
+	t.Parallel()
+	other := open(t, shopOptions{})
+	var s *shop
+	moved := false
+	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+		if !moved {
+			if _, err := flow.Tx(r, "take stock", in, s.insert("stock", -1)); err != nil {
+				return receipt{}, err
+			}
+			return receipt{}, errDown
+		}
+		_, err := flow.Tx(r, "take stock", in, other.insert("stock", -1), flow.On(other.guard, other.store.Transactor()))
+		return receipt{}, err
+	}})
+	_, err := s.start(t)
+	t.Log(err)
+	moved = true
+	_, err = s.start(t)
+	if n := s.books(t).stock + other.books(t).stock; n != -1 {
+		t.Errorf("the stock is %d, %v: a step that another release asks for elsewhere ran twice", n, err)
+	}
+}
+
+// MaxAge is raised while flows are open.
+func TestMaxAgeRaised(t *testing.T) {
+	t.Parallel()
+	g, _, clock := inMemory(t, semel.Options{}, nil)
+	orders := 0
+	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
+		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { orders++; return 1, nil },
+			flow.Undo(func(context.Context, int) error { return semel.MarkReleased(errDown) })); err != nil {
+			return "", err
+		}
+		return "", errDown
+	})
+	f := run(t, g, nil, def)
+	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
+	t.Log(err)
+	clock.Advance(100 * time.Hour)
+	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
+	t.Log(err)
+	clock.Advance(100 * time.Hour)
+	f = run(t, g, &flow.Options{MaxAge: 240 * time.Hour}, def)
+	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
+	if orders != 1 {
+		t.Errorf("%d orders: %v", orders, err)
+	}
+}
+
+// A process without the transactor ends flows for all.
+func TestNoTransactor(t *testing.T) {
+	t.Parallel()
+	s := open(t, shopOptions{})
+	s.points = func() error { return errDown }
+	charged := s.charged
+	_ = charged
+	s2body := s.order
+	_, err := s.start(t)
+	t.Log(err, s.books(t))
+	f2, err := flow.New(s.guard, nil, s2body) // a worker that was configured without it
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = flow.Start(t.Context(), f2, s2body, adasKey, ada)
+	t.Log("old flow:", err)
+	_, err = flow.Start(t.Context(), f2, s2body, numbered(7), ada)
+	if isFailed(err) {
+		t.Errorf("for all, for ever: %v", err)
+	}
+}
