@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,3 +86,41 @@ func (o *Owned) Unwrap() semel.Store { return o.Store }
 
 // Close closes the store, then the database.
 func (o *Owned) Close() error { return errors.Join(o.Store.Close(), o.DB.Close()) }
+
+// Statements checks that each file of sql/ is either a statement whose plan a test reads, or listed as one that has none.
+func Statements(tb testing.TB, planned map[string]string, unplanned []string) {
+	tb.Helper()
+	files, err := filepath.Glob("sql/*.sql")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("found %d statements, error %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".sql")
+		if _, ok := planned[name]; ok == slices.Contains(unplanned, name) {
+			tb.Errorf("%s: its plan is read (%v), or it has none (%v): want exactly one", name, ok, !ok)
+		}
+	}
+}
+
+// AfterAll wraps the calls: when all of them have returned, end runs, and the channel that it returns is closed. So a test gives
+// back what one more call waits for only after the calls that share a transaction with it no longer wait for it.
+func AfterAll[F ~func(context.Context) (V, error), V any](tb testing.TB, calls []F, end func() error) <-chan struct{} {
+	tb.Helper()
+	var others sync.WaitGroup
+	others.Add(len(calls))
+	for i, call := range calls {
+		calls[i] = func(ctx context.Context) (V, error) {
+			defer others.Done()
+			return call(ctx)
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		others.Wait()
+		if err := end(); err != nil {
+			tb.Error(err)
+		}
+	}()
+	return ended
+}

@@ -3,10 +3,10 @@ package mysqlstore_test
 import (
 	"database/sql"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // plan says by which keys a statement finds its rows in which way, with
@@ -68,20 +68,9 @@ func unplanned() []string {
 	}
 }
 
-// Every statement is one whose plan is looked at, or has none.
 func TestPlansOfAllStatements(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("sql/*.sql")
-	noError(t, err)
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".sql")
-		if _, ok := planned()[name]; ok == slices.Contains(unplanned(), name) {
-			t.Errorf("%s: its plan is looked at (%v), or it has none (%v): want one of both", name, ok, !ok)
-		}
-	}
-	if len(files) == 0 {
-		t.Error("found no statements")
-	}
+	claimtest.Statements(t, planned(), unplanned())
 }
 
 // Promise 8: a step reads the rows that it is about, however many rows there

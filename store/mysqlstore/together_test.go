@@ -155,7 +155,7 @@ func TestTogether(t *testing.T) {
 }
 
 // Promise 1: twins that would share a transaction are executed once, and those that
-// travelled with them are not harmed.
+// shared a transaction with them are not harmed.
 func TestTogetherTwins(t *testing.T) {
 	t.Parallel()
 	eachCompany(t, func(t *testing.T, c *company) {
@@ -173,8 +173,8 @@ func TestTogetherTwins(t *testing.T) {
 }
 
 // Promises 4 and 5: what fails, in the database or in the process, harms no call that
-// it would travel with, and gets the error that it would have got alone. What could end
-// their transaction does not travel with them.
+// it would share a transaction with, and gets the error that it would have got alone. What could end
+// their transaction does not share it.
 func TestTogetherRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -242,7 +242,7 @@ func numberOf(err error) uint16 {
 }
 
 // Promises 5 and 8: a call that waits for a row lock, or whose function does not return, holds
-// up those that it travels with for a moment, and then goes on alone.
+// up those that it shares a transaction with for a moment, and then goes on alone.
 func TestTogetherHeldUp(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]door{"locked": {}, "function": {}, "locked, as on MySQL": {with: mysqlstore.WithoutBounds}} {
@@ -259,21 +259,7 @@ func TestTogetherHeldUp(t *testing.T) {
 			before, err := c.store.Lanes(t.Context())
 			noError(t, err)
 			calls, names := c.some(8)
-			var others sync.WaitGroup
-			others.Add(len(calls))
-			for i, call := range calls {
-				calls[i] = func(ctx context.Context) (int64, error) {
-					defer others.Done()
-					return call(ctx)
-				}
-			}
-			released := make(chan struct{})
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				others.Wait()
-				noError(t, holder.Commit())
-				close(released)
-			})
+			released := claimtest.AfterAll(t, calls, holder.Commit)
 			held := func(ctx context.Context) (int64, error) {
 				q := mysqlstore.Query{SQL: "UPDATE orders SET name = CONCAT(name, ?) WHERE name = 'held'", Args: []any{"!"}}
 				return mysqlstore.Run(ctx, c.guard, key("held"), asked(), []mysqlstore.Query{q}, func(results []mysqlstore.Result) (int64, error) {
@@ -284,7 +270,7 @@ func TestTogetherHeldUp(t *testing.T) {
 				})
 			}
 			wantDone(t, c.when(t, len(calls)+1, append([]call{held}, calls...)...)...)
-			wg.Wait()
+			<-released
 			c.wantOrders(t, append(names, "held!")...)
 			if after, err := c.store.Lanes(t.Context()); err != nil || !slices.Equal(before, after) {
 				t.Errorf("a connection had to be cut: there were %v, and are %v, error %v", before, after, err)

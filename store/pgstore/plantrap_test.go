@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 )
@@ -73,20 +73,9 @@ func unplanned() []string {
 	}
 }
 
-// Every statement is one whose plan is looked at, or has none.
 func TestPlansOfAllStatements(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("sql/*.sql")
-	noError(t, err)
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".sql")
-		if _, planned := trapArgs()[name]; planned == slices.Contains(unplanned(), name) {
-			t.Errorf("%s: its plan is looked at (%v), or it has none (%v): want one of both", name, planned, !planned)
-		}
-	}
-	if len(files) == 0 {
-		t.Error("found no statements")
-	}
+	claimtest.Statements(t, trapArgs(), unplanned())
 }
 
 // Promise 8: a statement costs what it touches, however large the table is and

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 )
@@ -156,8 +156,8 @@ func TestRunTogetherTwins(t *testing.T) {
 }
 
 // Promises 4 and 5: what fails, in the database or in the process, harms no call
-// that it would travel with, and what would end their transaction or
-// change its settings does not travel with them.
+// that it would share a transaction with, and what would end their transaction or
+// change its settings does not share it.
 func TestRunTogetherRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -211,7 +211,7 @@ func TestRunTogetherRefused(t *testing.T) {
 }
 
 // Promises 5 and 8: a call that waits for a row lock, or whose function does not
-// return, holds up those that it travels with for a moment, and then goes on alone.
+// return, holds up those that it shares a transaction with for a moment, and then goes on alone.
 func TestRunTogetherHeldUp(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"locked", "slow"} {
@@ -226,23 +226,7 @@ func TestRunTogetherHeldUp(t *testing.T) {
 				noError(t, err)
 			}
 			calls, names := c.pairs(8)
-			var others sync.WaitGroup
-			others.Add(len(calls))
-			for i, call := range calls {
-				calls[i] = func(ctx context.Context) (order, error) {
-					defer others.Done()
-					return call(ctx)
-				}
-			}
-			released := make(chan struct{})
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				others.Wait()
-				if err := holder.Commit(t.Context()); err != nil {
-					t.Error(err)
-				}
-				close(released)
-			})
+			released := claimtest.AfterAll(t, calls, func() error { return holder.Commit(t.Context()) })
 			held := func(ctx context.Context) (order, error) {
 				q := pgstore.Query{SQL: "UPDATE " + c.orders + " SET name = name || $1 WHERE name = 'held' RETURNING id, name", Args: []any{"!"}}
 				return pgstore.Run(ctx, c.guard, orderKey("held"), semel.Fingerprint{1}, []pgstore.Query{q}, func(rows []pgx.Rows) (order, error) {
@@ -257,7 +241,7 @@ func TestRunTogetherHeldUp(t *testing.T) {
 					t.Error(a.err)
 				}
 			}
-			wg.Wait()
+			<-released
 			c.wantRows(t, "held! "+names)
 			c.idle(t)
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
 )
@@ -44,7 +45,7 @@ type answer struct {
 	err   error
 }
 
-// at makes the calls wait for each other, so that they leave in as few
+// at makes the calls wait for each other, so that they go in as few
 // transactions as can be, and returns their answers.
 func (c *company) at(t *testing.T, calls ...func(context.Context) (order, error)) []answer {
 	t.Helper()
@@ -132,7 +133,7 @@ func TestTogether(t *testing.T) {
 }
 
 // Promise 1: twins that would share a transaction are one order, and callers
-// that travelled with them are not harmed.
+// that shared a transaction with them are not harmed.
 func TestTogetherTwins(t *testing.T) {
 	t.Parallel()
 	c := openCompany(t)
@@ -152,7 +153,7 @@ func TestTogetherTwins(t *testing.T) {
 }
 
 // Promise 5: what fails, now or at the commit, harms no statement that it
-// travels with, and gets the error that it would have got alone.
+// shares a transaction with, and gets the error that it would have got alone.
 func TestTogetherRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -191,7 +192,7 @@ func TestTogetherRefused(t *testing.T) {
 }
 
 // Promises 5 and 8: a statement that waits for a lock, or runs for long, holds up
-// those that it travels with for a moment, and then goes on alone.
+// those that it shares a transaction with for a moment, and then goes on alone.
 func TestTogetherHeldUp(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
@@ -213,30 +214,17 @@ func TestTogetherHeldUp(t *testing.T) {
 			_, err = holder.Exec(t.Context(), "INSERT INTO "+c.orders+"_go VALUES (1)")
 			noError(t, err)
 			calls, names := c.some(8)
-			others := make(chan error, len(calls))
-			for i, call := range calls {
-				calls[i] = func(ctx context.Context) (order, error) {
-					o, err := call(ctx)
-					others <- err
-					return o, err
-				}
-			}
-			var wg sync.WaitGroup
-			wg.Go(func() { // lets it go on when all of the others are done
-				for range cap(others) {
-					if err := <-others; err != nil {
-						t.Error(err)
-					}
-				}
-				if err := holder.Commit(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
+			ended := claimtest.AfterAll(t, calls, func() error { return holder.Commit(t.Context()) })
 			held := c.by(c.guard, "held", fmt.Sprintf(statement, c.orders), "!")
 			answers := c.at(t, append([]func(context.Context) (order, error){held}, calls...)...)
-			wg.Wait()
-			if answers[0].err != nil || answers[0].order.Name != "held!" {
-				t.Errorf("got %v, error %v", answers[0].order, answers[0].err)
+			<-ended
+			for _, a := range answers {
+				if a.err != nil {
+					t.Error(a.err)
+				}
+			}
+			if got := answers[0].order.Name; got != "held!" {
+				t.Errorf("got %q", got)
 			}
 			c.wantRows(t, "held! "+names)
 		})
