@@ -66,13 +66,13 @@ func (s *stream) ring() {
 // grant lets the caller take the step alone. mu is held.
 func (s *stream) grant(st *step, t turn) {
 	s.queue.remove(st)
-	s.vacate(st)
+	s.release(st)
 	st.state, st.turn = granted, t
 	s.slots.carry(t, 1)
 	st.done <- struct{}{}
 }
 
-// send lets the first steps of the queue travel together. mu is held.
+// send lets the first steps of the queue share a batch. mu is held.
 func (s *stream) send(t turn) {
 	b, ok := s.used.Get().(*batch)
 	if !ok {
@@ -81,17 +81,17 @@ func (s *stream) send(t turn) {
 	b.turn = t
 	for st := s.queue.first; st != nil && !st.alone && len(b.steps) < s.opts.MaxBatch; st = s.queue.first {
 		s.queue.remove(st)
-		s.vacate(st)
-		st.state = travelling
+		s.release(st)
+		st.state = inBatch
 		b.steps = append(b.steps, st)
 	}
 	s.slots.carry(t, len(b.steps))
 	s.batches.Add(1)
-	go s.travel(b)
+	go s.execute(b)
 }
 
-// travel asks the store. Whatever it does, every step gets its answer.
-func (s *stream) travel(b *batch) {
+// execute asks the store. Whatever it does, every step gets its answer.
+func (s *stream) execute(b *batch) {
 	defer s.batches.Done()
 	var won []semel.ClaimAnswer
 	var settled []error
@@ -134,7 +134,7 @@ func (s *stream) answer(b *batch, won []semel.ClaimAnswer, settled []error) {
 	s.slots.giveBack(b.turn)
 	left := b.steps[:0] // those who still wait for their answer
 	for _, st := range b.steps {
-		s.depart(st)
+		s.dequeue(st)
 		if st.abandoned {
 			s.recycle(st)
 			continue
@@ -163,10 +163,10 @@ func (s *stream) lose(b *batch, err error) {
 		st.outcome = nil // the store may still look at it
 		switch {
 		case st.abandoned:
-			s.depart(st)
+			s.dequeue(st)
 		case s.gone:
 			st.lost = err
-			s.depart(st)
+			s.dequeue(st)
 			s.giveUp(st)
 		default:
 			st.alone, st.lost, st.state = true, err, waiting

@@ -34,12 +34,12 @@ func TestCallerThatGoesAway(t *testing.T) {
 			synctest.Wait()
 		}
 		claim(t.Context(), "alone", nil)
-		claim(ctx, "travels and leaves", context.Canceled)
-		claim(t.Context(), "travels", nil)
-		claim(t.Context(), "travels too", nil)
+		claim(ctx, "in the batch, and cancelled", context.Canceled)
+		claim(t.Context(), "in the batch", nil)
+		claim(t.Context(), "in the batch too", nil)
 		g.open <- struct{}{} // the first returns, the next three leave together
 		synctest.Wait()
-		claim(ctx, "waits and leaves", context.Canceled)
+		claim(ctx, "waits, and cancelled", context.Canceled)
 		claim(t.Context(), "waits", nil)
 		claim(ctx, "waits", context.Canceled) // behind the one before
 		claim(t.Context(), "waits too", nil)
@@ -48,8 +48,8 @@ func TestCallerThatGoesAway(t *testing.T) {
 		close(g.open)
 		wg.Wait()
 		for name, want := range map[string]error{
-			"alone": nil, "travels": nil, "travels too": nil, "waits": nil, "waits too": nil,
-			"travels and leaves": nil, "waits and leaves": semel.ErrNotFound,
+			"alone": nil, "in the batch": nil, "in the batch too": nil, "waits": nil, "waits too": nil,
+			"in the batch, and cancelled": nil, "waits, and cancelled": semel.ErrNotFound,
 		} {
 			if _, err := s.Lookup(t.Context(), params(name).Digest); !errors.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", name, err, want)

@@ -6,16 +6,16 @@
 //	                 └──▶ straight to the store's own verb, while few are under way
 //
 // Batches form on their own: while as many calls are under way as
-// [Options.InFlight] allows, or larger ones, what arrives gathers, and travels
+// [Options.InFlight] allows, or larger ones, new steps gather, and go
 // together when one of them returns. A lone caller never waits for company, and
 // goes to the store's own verb in its own goroutine.
 //
 // # What stays as it was
 //
-//   - Claims of one digest never travel together, nor at the same time: they
+//   - Claims of one digest never share a batch, nor run at the same time: they
 //     take turns in the order in which they arrived. So do its settlements. A
 //     claim and its own settlement cannot meet, because one follows the answer to
-//     the other; a duplicate's claim may travel with the holder's settlement.
+//     the other; a duplicate's claim may share a batch with the holder's settlement.
 //   - A caller whose context ends gets its error. A step that had not left by
 //     then is not taken; otherwise the outcome is unknown, as with any store. No caller
 //     else notices: a batch has a context of its own.

@@ -18,13 +18,13 @@ const (
 	DefaultTimeout  = 2 * time.Second
 )
 
-// sharedOutcome is the longest outcome that travels with others, in bytes. A
+// sharedOutcome is the longest outcome that shares a batch, in bytes. A
 // longer one gets no cheaper in a batch, and would have to be copied.
 const sharedOutcome = 64 << 10
 
 // Options are the settings of a [Store]. A nil *Options is complete.
 type Options struct {
-	// MaxBatch is the most steps that travel together. Default DefaultMaxBatch.
+	// MaxBatch is the most steps of one batch. Default DefaultMaxBatch.
 	MaxBatch int
 	// InFlight limits the calls that run at a time, batches and single ones
 	// together; next to a batch only one that is as large.

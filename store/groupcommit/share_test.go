@@ -262,7 +262,7 @@ func TestMaxQueue(t *testing.T) {
 	})
 }
 
-// An outcome that is large travels alone, and is not copied.
+// An outcome that is large goes alone, and is not copied.
 func TestLargeOutcomesTravelAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ type slot struct {
 	taken bool
 	since time.Time
 	turns uint64 // how often it was taken
-	steps int    // that travel in it
+	steps int    // that it carries
 }
 
 // turn is one use of a slot.
@@ -50,7 +50,7 @@ func (sl *slot) counts(s *slots, now time.Time) bool {
 	return sl.taken && now.Sub(sl.since) < s.patience
 }
 
-// carry corrects how many steps travel in a slot that was just taken.
+// carry corrects how many steps are in a slot that was just taken.
 func (s *slots) carry(t turn, steps int) { s.all[t.slot].steps = steps }
 
 // giveBack frees the slot, unless another step has it by now.

@@ -12,11 +12,11 @@ import (
 type stepState uint8
 
 const (
-	waiting    stepState = iota // in the queue, or behind another one of its digest
-	granted                     // its caller takes it by the store's own verb
-	travelling                  // in a batch, which owns it
-	answered                    // its answer is there
-	givenUp                     // Close let it wait in vain
+	waiting  stepState = iota // in the queue, or behind another one of its digest
+	granted                   // its caller takes it by the store's own verb
+	inBatch                   // in a batch, which owns it
+	answered                  // its answer is there
+	givenUp                   // Close let it wait in vain
 )
 
 // verb says which of a step's two halves counts.
@@ -47,8 +47,8 @@ type step struct {
 
 	place     place
 	state     stepState
-	alone     bool  // it does not travel with others
-	seated    bool  // it takes a place in the queue
+	alone     bool  // it does not share a batch
+	acquired  bool  // it takes a place in the queue
 	abandoned bool  // its caller has left; the batch recycles it
 	lost      error // why it is unknown whether the batch took it
 	turn      turn

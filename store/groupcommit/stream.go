@@ -20,7 +20,7 @@ type stream struct {
 	opts    Options
 	batcher semel.Batcher
 	life    context.Context      //nolint:containedctx // the store's life, ended by Close.
-	seats   [verbs]chan struct{} // full when MaxQueue steps of the verb wait
+	limits  [verbs]chan struct{} // full when MaxQueue steps of the verb wait
 	closing chan struct{}        // closed when nothing new is taken
 	batches sync.WaitGroup
 	steps   sync.Pool // of *step
@@ -45,8 +45,8 @@ func newStream(life context.Context, opts Options, batcher semel.Batcher) *strea
 		tails:   map[place]*step{},
 		slots:   slots{all: make([]slot, opts.InFlight), patience: opts.Timeout + opts.Timeout/4},
 	}
-	for v := range s.seats {
-		s.seats[v] = make(chan struct{}, opts.MaxQueue)
+	for v := range s.limits {
+		s.limits[v] = make(chan struct{}, opts.MaxQueue)
 	}
 	s.steps.New = func() any { return &step{done: make(chan struct{}, 1)} }
 	s.used.New = func() any { return &batch{} }
@@ -81,19 +81,19 @@ func (s *stream) enter(ctx context.Context, st *step) (alone bool, err error) {
 	if ok, err := s.enterAtOnce(st); ok || err != nil {
 		return true, err
 	}
-	if err := s.sit(ctx, st.place.verb); err != nil {
+	if err := s.acquire(ctx, st.place.verb); err != nil {
 		s.recycle(st)
 		return false, err
 	}
-	st.seated = true
+	st.acquired = true
 	s.mu.Lock()
 	if s.closed {
-		s.vacate(st)
+		s.release(st)
 		s.mu.Unlock()
 		s.recycle(st)
 		return false, semel.ErrClosed
 	}
-	s.arrive(st)
+	s.enqueue(st)
 	s.dispatch() //nolint:contextcheck // a batch has a context of its own.
 	s.mu.Unlock()
 	return s.wait(ctx, st)
@@ -117,15 +117,15 @@ func (s *stream) enterAtOnce(st *step) (ok bool, err error) {
 	return ok, nil
 }
 
-// sit takes a place in the queue.
-func (s *stream) sit(ctx context.Context, v verb) error {
+// acquire takes a place in the queue.
+func (s *stream) acquire(ctx context.Context, v verb) error {
 	select {
-	case s.seats[v] <- struct{}{}:
+	case s.limits[v] <- struct{}{}:
 		return nil
 	default:
 	}
 	select {
-	case s.seats[v] <- struct{}{}:
+	case s.limits[v] <- struct{}{}:
 		return nil
 	case <-s.closing:
 		return semel.ErrClosed
@@ -134,16 +134,16 @@ func (s *stream) sit(ctx context.Context, v verb) error {
 	}
 }
 
-// vacate gives the step's place back.
-func (s *stream) vacate(st *step) {
-	if st.seated {
-		st.seated = false
-		<-s.seats[st.place.verb]
+// release gives the step's place back.
+func (s *stream) release(st *step) {
+	if st.acquired {
+		st.acquired = false
+		<-s.limits[st.place.verb]
 	}
 }
 
-// arrive puts the step behind those that came before it. mu is held.
-func (s *stream) arrive(st *step) {
+// enqueue puts the step behind those that came before it. mu is held.
+func (s *stream) enqueue(st *step) {
 	if s.opts.MaxDelay > 0 {
 		st.since = time.Now()
 	}
@@ -156,8 +156,8 @@ func (s *stream) arrive(st *step) {
 	s.queue.pushBack(st)
 }
 
-// depart lets the next step of the same place come forward. mu is held.
-func (s *stream) depart(st *step) {
+// dequeue lets the next step of the same place come forward. mu is held.
+func (s *stream) dequeue(st *step) {
 	next := st.after
 	switch {
 	case st.before != nil: // it was not its turn
@@ -194,7 +194,7 @@ func (s *stream) wait(ctx context.Context, st *step) (alone bool, err error) {
 		s.mu.Unlock()
 		s.recycle(st)
 		return false, fmt.Errorf("%w: %w", errNotTaken, ctx.Err())
-	case travelling:
+	case inBatch:
 		st.abandoned = true
 		s.mu.Unlock()
 		return false, fmt.Errorf("%w: %w", errLeft, ctx.Err())
@@ -233,8 +233,8 @@ func (s *stream) withdraw(st *step) {
 	if st.before == nil {
 		s.queue.remove(st)
 	}
-	s.depart(st)
-	s.vacate(st)
+	s.dequeue(st)
+	s.release(st)
 }
 
 // giveUp tells its caller that the step waited in vain. mu is held, and the
@@ -248,7 +248,7 @@ func (s *stream) giveUp(st *step) {
 func (s *stream) leave(st *step) {
 	s.mu.Lock()
 	s.slots.giveBack(st.turn)
-	s.depart(st)
+	s.dequeue(st)
 	s.dispatch()
 	s.mu.Unlock()
 	s.recycle(st)
