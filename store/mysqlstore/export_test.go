@@ -82,7 +82,7 @@ func (s *Store) HoldLanes(ctx context.Context) (release func(), err error) {
 		held = nil
 	}
 	for range together.Lanes {
-		c, err := s.rides.db.Conn(ctx)
+		c, err := s.runs.db.Conn(ctx)
 		if err != nil {
 			release()
 			return nil, err
@@ -95,7 +95,7 @@ func (s *Store) HoldLanes(ctx context.Context) (release func(), err error) {
 // Lanes are the numbers of the connections of shared transactions.
 func (s *Store) Lanes(ctx context.Context) (ids []string, err error) {
 	for range together.Lanes {
-		c, err := s.rides.db.Conn(ctx)
+		c, err := s.runs.db.Conn(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (s *Store) Lanes(ctx context.Context) (ids []string, err error) {
 }
 
 // Waiting counts the calls that wait to share a transaction.
-func (s *Store) Waiting() int { return s.rides.Waiting() }
+func (s *Store) Waiting() int { return s.runs.Waiting() }
 
 // Unhurried lets shared transactions wait for their functions for as long as a test may run.
-func (s *Store) Unhurried() { s.rides.work = time.Hour }
+func (s *Store) Unhurried() { s.runs.work = time.Hour }

@@ -33,8 +33,8 @@ type Store struct {
 	tx           txTexts
 	slow         time.Duration // what a claim may take without having waited
 	transactions txn.Transactions[place]
-	rides        *rides // nil without Options.Together
-	ownDB        bool   // both pools are closed with the store
+	runs         *runQueue // nil without Options.Together
+	ownDB        bool      // both pools are closed with the store
 	log          *slog.Logger
 	dialect      dialect
 	server       server
@@ -178,7 +178,7 @@ func (s *Store) Close() error {
 	// The error of a broken connection does not matter: it is closed, and the
 	// server frees what was prepared on it.
 	_ = s.stmts.close()
-	s.rides.close()
+	s.runs.close()
 	if s.ownDB {
 		_, _ = s.db.Close(), s.txDB.Close()
 	}

@@ -64,7 +64,7 @@ func (t *runner) atOnce(ctx context.Context, g *semel.Guard, k semel.Key, fp sem
 		}
 		return result, err
 	}
-	made := t.ride
+	made := t.shared
 	if err := claim.Complete(nil, nil); err != nil { //nolint:contextcheck // what runs here must not end with the context.
 		return Result{}, err
 	}
@@ -99,8 +99,8 @@ func Run[T any](
 // runner makes the statements, with others where that is allowed.
 func (s *Store) runner(ctx context.Context, d semel.Digest, queries []Query) *runner {
 	t := &runner{store: s, queries: queries}
-	if s.rides != nil && s.transactions.WorkOf(ctx) == nil && !s.seen.Has(d) {
-		t.values, t.shares = s.rides.take(queries)
+	if s.runs != nil && s.transactions.WorkOf(ctx) == nil && !s.seen.Has(d) {
+		t.values, t.shares = s.runs.take(queries)
 	}
 	return t
 }

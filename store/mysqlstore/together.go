@@ -28,22 +28,22 @@ const (
 	// waits a second for a lock.
 	togetherRun = 100 * time.Millisecond
 	// togetherWork is the longest that a shared transaction waits for the functions
-	// of its calls, and togetherTrip for an answer of the server.
-	togetherWork = 100 * time.Millisecond
-	togetherTrip = 10 * time.Second
+	// of its calls, and togetherTimeout for an answer of the server.
+	togetherWork    = 100 * time.Millisecond
+	togetherTimeout = 10 * time.Second
 	// maxChecked bounds how many texts are remembered.
 	maxChecked = 512
 )
 
-// rides lets calls of [Run] share transactions, see [Options].Together:
+// runQueue lets calls of [Run] share transactions, see [Options].Together:
 //
 //	SAVEPOINT, the statements of all ─▶ the functions ─▶ RELEASE, INSERT the records of all, COMMIT
 //
 // Each part is one text in one round trip. The unique key decides between
 // duplicates at the end, without waiting. Whatever keeps one call from it undoes all,
 // and each goes alone.
-type rides struct {
-	together.Queue[*ride]
+type runQueue struct {
+	together.Queue[*sharedTx]
 
 	store  *Store
 	db     *sql.DB // connections that serve nothing else
@@ -58,8 +58,8 @@ type rides struct {
 	checked map[string]bool
 }
 
-// guest is a call of [Run] in the queue.
-type guest = together.Rider[*ride]
+// member is a call of [Run] in the queue.
+type member = together.Member[*sharedTx]
 
 // prepareTogether opens the lanes.
 func (s *Store) prepareTogether(ctx context.Context, opts *Options) (err error) {
@@ -73,8 +73,8 @@ func (s *Store) prepareTogether(ctx context.Context, opts *Options) (err error) 
 	}); err != nil {
 		return err
 	}
-	g := &rides{store: s, loc: cfg.Loc, timely: !strings.Contains(cfg.FormatDSN(), "timeTruncate="), work: togetherWork}
-	g.Go, g.Trip = func(lane func()) error { return s.gate.Go("share a transaction", lane) }, g.trip
+	g := &runQueue{store: s, loc: cfg.Loc, timely: !strings.Contains(cfg.FormatDSN(), "timeTruncate="), work: togetherWork}
+	g.Go, g.Transact = func(lane func()) error { return s.gate.Go("share a transaction", lane) }, g.transact
 	g.now = opts.now
 	if g.row, err = s.dialect.sql("tx_together_row", 0); err != nil {
 		return err
@@ -101,15 +101,15 @@ func (s *Store) prepareTogether(ctx context.Context, opts *Options) (err error) 
 	if err != nil {
 		return errors.Join(err, g.db.Close())
 	}
-	s.rides = g
+	s.runs = g
 	return nil
 }
 
 // take returns the values of the arguments, and whether the statements may share
 // a transaction.
-func (g *rides) take(queries []Query) (values [][]driver.Value, ok bool) {
+func (g *runQueue) take(queries []Query) (values [][]driver.Value, ok bool) {
 	for _, q := range queries {
-		if !slices.Contains([]string{"insert", "update", "delete", "replace"}, together.Begins(q.SQL)) || strings.Count(q.SQL, "?") != len(q.Args) || !g.Sociable(q.SQL) {
+		if !slices.Contains([]string{"insert", "update", "delete", "replace"}, together.Begins(q.SQL)) || strings.Count(q.SQL, "?") != len(q.Args) || !g.MayShare(q.SQL) {
 			return nil, false
 		}
 		row := make([]driver.Value, len(q.Args))
@@ -145,7 +145,7 @@ func onConn(ctx context.Context, db *sql.DB, f func(c *conn) error) error {
 }
 
 // with runs f on a connection of the lanes.
-func (g *rides) with(ctx context.Context, f func(c *conn) error) error {
+func (g *runQueue) with(ctx context.Context, f func(c *conn) error) error {
 	return onConn(ctx, g.db, func(c *conn) error {
 		if err := c.ask(ctx, g.loc); err != nil {
 			return err
@@ -178,37 +178,37 @@ func (c *conn) ask(ctx context.Context, loc *time.Location) error {
 	return nil
 }
 
-// trip makes one shared transaction.
-func (g *rides) trip() {
-	ctx, cancel := context.WithTimeout(context.Background(), togetherTrip)
+// transact makes one shared transaction.
+func (g *runQueue) transact() {
+	ctx, cancel := context.WithTimeout(context.Background(), togetherTimeout)
 	defer cancel()
-	var guests []*guest
+	var members []*member
 	left := false
 	_ = g.with(ctx, func(c *conn) error {
-		left, guests = true, g.Leave()
-		if len(guests) > 0 {
-			g.travel(ctx, c, guests)
+		left, members = true, g.Next()
+		if len(members) > 0 {
+			g.execute(ctx, c, members)
 		}
 		return nil
 	})
 	if !left { // no connection was to be opened: each finds out what is wrong
-		together.Answer(g.Leave(), together.ErrAlone)
+		together.Answer(g.Next(), together.ErrAlone)
 	}
 }
 
-func (g *rides) travel(ctx context.Context, c *conn, guests []*guest) {
-	p := &party{rides: g, conn: c}
-	if rest := p.load(ctx, guests); len(rest) > 0 {
-		g.Back(rest)
+func (g *runQueue) execute(ctx context.Context, c *conn, members []*member) {
+	p := &sharedRun{queue: g, conn: c}
+	if rest := p.load(ctx, members); len(rest) > 0 {
+		g.Requeue(rest)
 	}
-	if len(p.guests) == 0 {
+	if len(p.members) == 0 {
 		return
 	}
 	if !p.begin(ctx) {
 		if c.reset(ctx); !c.IsValid() {
 			p.kill() //nolint:contextcheck // what runs here must not end with the context.
 		}
-		together.Answer(p.guests, together.ErrAlone)
+		together.Answer(p.members, together.ErrAlone)
 		return
 	}
 	err := together.ErrAlone
@@ -218,7 +218,7 @@ func (g *rides) travel(ctx context.Context, c *conn, guests []*guest) {
 	if err != nil {
 		c.reset(ctx)
 	}
-	for _, r := range p.guests {
+	for _, r := range p.members {
 		if r.Call.whole {
 			r.Answer(err)
 		} else {
@@ -228,10 +228,10 @@ func (g *rides) travel(ctx context.Context, c *conn, guests []*guest) {
 }
 
 // collect waits for the outcomes. It returns nil where one is missing.
-func (p *party) collect() map[*guest]*semel.Settlement {
-	votes := make(map[*guest]*semel.Settlement, len(p.guests))
-	var asked []*guest
-	for _, r := range p.guests {
+func (p *sharedRun) collect() map[*member]*semel.Settlement {
+	votes := make(map[*member]*semel.Settlement, len(p.members))
+	var asked []*member
+	for _, r := range p.members {
 		if r.Call.whole {
 			votes[r] = r.Call.vote()
 			continue
@@ -239,9 +239,9 @@ func (p *party) collect() map[*guest]*semel.Settlement {
 		r.Answer(nil)
 		asked = append(asked, r)
 	}
-	made, without := together.Collect(asked, p.rides.work)
+	made, without := together.Collect(asked, p.queue.work)
 	if without != nil {
-		without.Call.part()
+		without.Call.separate()
 		return nil
 	}
 	for i, r := range asked {
@@ -250,25 +250,25 @@ func (p *party) collect() map[*guest]*semel.Settlement {
 	return votes
 }
 
-// party is one shared transaction.
-type party struct {
-	rides  *rides
-	conn   *conn
-	guests []*guest
-	text   strings.Builder // of the first part
-	count  int             // of its statements
+// sharedRun is one shared transaction.
+type sharedRun struct {
+	queue   *runQueue
+	conn    *conn
+	members []*member
+	text    strings.Builder // of the first part
+	count   int             // of its statements
 }
 
-// load writes the statements of all. It answers those that cannot travel, and
+// load writes the statements of all. It answers those that cannot share one, and
 // returns those for which no room is left.
-func (p *party) load(ctx context.Context, guests []*guest) (rest []*guest) {
-	for _, r := range guests {
+func (p *sharedRun) load(ctx context.Context, members []*member) (rest []*member) {
+	for _, r := range members {
 		if late := r.Late(); late != nil {
 			r.Answer(late)
 			continue
 		}
 		var text strings.Builder
-		n := p.rides.write(ctx, p.conn, &text, r.Call)
+		n := p.queue.write(ctx, p.conn, &text, r.Call)
 		switch {
 		case n == 0 || text.Len() > togetherBytes:
 			r.Answer(together.ErrAlone)
@@ -276,7 +276,7 @@ func (p *party) load(ctx context.Context, guests []*guest) (rest []*guest) {
 			rest = append(rest, r)
 		default:
 			p.text.WriteString(text.String())
-			p.guests, p.count = append(p.guests, r), p.count+n
+			p.members, p.count = append(p.members, r), p.count+n
 		}
 	}
 	return rest
@@ -284,7 +284,7 @@ func (p *party) load(ctx context.Context, guests []*guest) (rest []*guest) {
 
 // write writes the statements of a call, and returns how many they are; 0 when
 // they cannot be sent so. The line break ends a comment.
-func (g *rides) write(ctx context.Context, c *conn, b *strings.Builder, r *ride) (n int) {
+func (g *runQueue) write(ctx context.Context, c *conn, b *strings.Builder, r *sharedTx) (n int) {
 	if !c.session.plain {
 		return 0
 	}
@@ -300,7 +300,7 @@ func (g *rides) write(ctx context.Context, c *conn, b *strings.Builder, r *ride)
 
 // check reports whether a text is one statement in which each question mark is a
 // placeholder. It asks the server, which prepares single statements only.
-func (g *rides) check(ctx context.Context, c *conn, text string) bool {
+func (g *runQueue) check(ctx context.Context, c *conn, text string) bool {
 	g.mu.Lock()
 	good, known := g.checked[text]
 	g.mu.Unlock()
@@ -325,9 +325,9 @@ func (g *rides) check(ctx context.Context, c *conn, text string) bool {
 }
 
 // begin makes the statements of all, and reports whether all of them were made.
-func (p *party) begin(ctx context.Context) bool {
+func (p *sharedRun) begin(ctx context.Context) bool {
 	bound := ""
-	if p.rides.store.ways.bounded {
+	if p.queue.store.ways.bounded {
 		bound = fmt.Sprintf("SET max_statement_time = %.3f", togetherRun.Seconds())
 	}
 	before := present(bound) + 1
@@ -336,7 +336,7 @@ func (p *party) begin(ctx context.Context) bool {
 		return false
 	}
 	rows, ids := all.AllRowsAffected()[before:], all.AllLastInsertIds()[before:]
-	for _, r := range p.guests {
+	for _, r := range p.members {
 		results := make([]Result, len(r.Call.queries))
 		for i := range results {
 			results[i] = Result{LastInsertID: ids[i], RowsAffected: rows[i]}
@@ -360,15 +360,15 @@ func (c *conn) send(ctx context.Context, text string) (mysql.Result, error) {
 }
 
 // commit records all outcomes.
-func (p *party) commit(votes map[*guest]*semel.Settlement) error {
-	ctx, cancel := context.WithTimeout(context.Background(), togetherTrip)
+func (p *sharedRun) commit(votes map[*member]*semel.Settlement) error {
+	ctx, cancel := context.WithTimeout(context.Background(), togetherTimeout)
 	defer cancel()
-	s := p.rides.store
+	s := p.queue.store
 	order, records := p.records(votes)
 	if len(records) > s.server.packetBytes-packetRoom {
 		return together.ErrAlone
 	}
-	set, commit := "SET @semel_now = "+p.rides.now, "COMMIT"
+	set, commit := "SET @semel_now = "+p.queue.now, "COMMIT"
 	if s.ways.bounded {
 		set += ", max_statement_time = 0" // a COMMIT must not be interrupted
 	} else {
@@ -394,24 +394,24 @@ func (p *party) commit(votes map[*guest]*semel.Settlement) error {
 
 // records is the statement that records all outcomes, in the order of their
 // digests, so that lanes lock in one order.
-func (p *party) records(votes map[*guest]*semel.Settlement) (order []*guest, text string) {
-	order = slices.SortedFunc(slices.Values(p.guests), func(a, b *guest) int {
+func (p *sharedRun) records(votes map[*member]*semel.Settlement) (order []*member, text string) {
+	order = slices.SortedFunc(slices.Values(p.members), func(a, b *member) int {
 		return bytes.Compare(a.Call.params.Digest[:], b.Call.params.Digest[:])
 	})
 	rows := make([]string, len(order))
 	for i, r := range order {
 		c, v := &r.Call.params, votes[r]
 		retention := v.Retention.Milliseconds()
-		rows[i] = filled(p.rides.row, c.Digest[:], v.State.String(), v.Kept, c.Owner[:], c.Fingerprint[:], retention, retention,
+		rows[i] = filled(p.queue.row, c.Digest[:], v.State.String(), v.Kept, c.Owner[:], c.Fingerprint[:], retention, retention,
 			[]byte(c.Scope), []byte(c.Name), []byte(v.Note), v.Outcome)
 	}
-	return order, strings.ReplaceAll(p.rides.record, "{{rows}}", strings.Join(rows, ", "))
+	return order, strings.ReplaceAll(p.queue.record, "{{rows}}", strings.Join(rows, ", "))
 }
 
 // failed says what an error of the last part means. Where it leaves open whether the server
 // committed, or still will, it ends the connection at the server, so that the callers, which ask
 // next, get an answer that cannot change.
-func (p *party) failed(err error) error {
+func (p *sharedRun) failed(err error) error {
 	end, err := ending(err)
 	if end == txn.RolledBack {
 		return together.ErrAlone
@@ -421,14 +421,14 @@ func (p *party) failed(err error) error {
 }
 
 // kill ends the connection at the server, with the locks that it holds.
-func (p *party) kill() {
+func (p *sharedRun) kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), resetTimeout)
 	defer cancel()
-	_, _ = p.rides.store.db.ExecContext(ctx, fmt.Sprint("KILL ", p.conn.session.id)) // it may be gone
+	_, _ = p.queue.store.db.ExecContext(ctx, fmt.Sprint("KILL ", p.conn.session.id)) // it may be gone
 }
 
 // close closes the lanes' connections.
-func (g *rides) close() {
+func (g *runQueue) close() {
 	if g != nil {
 		_ = g.db.Close()
 	}

@@ -49,7 +49,7 @@ func (s *soloist) Transaction(ctx context.Context) (semel.Tx, error) {
 	if err := s.store.gate.Enter("exec", verb.Writes); err != nil {
 		return nil, err
 	}
-	t := &solo{soloist: s, shares: s.store.convoys.takes(s.text)}
+	t := &solo{soloist: s, shares: s.store.execs.takes(s.text)}
 	if !t.shares {
 		if err := t.connect(ctx); err != nil {
 			s.store.gate.Leave()
@@ -102,7 +102,7 @@ func (t *solo) Commit(ctx context.Context, v semel.Settlement) error {
 		return fmt.Errorf("%w: pgstore: exec: %w", semel.ErrRolledBack, errNoClaim)
 	}
 	if t.shares {
-		if err := t.store.convoys.commit(ctx, t, v.Retention); !errors.Is(err, together.ErrAlone) {
+		if err := t.store.execs.commit(ctx, t, v.Retention); !errors.Is(err, together.ErrAlone) {
 			return err
 		}
 		if err := t.connect(ctx); err != nil {
@@ -149,7 +149,7 @@ func (t *solo) refused(w *wire, err error) error {
 	case code(err) == codeNoStatement:
 		w.hangUp() // the driver does not know that it has lost it
 	}
-	t.store.convoys.part(t.text)
+	t.store.execs.separate(t.text)
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, translate("exec", err))
 }
 

@@ -48,7 +48,7 @@ const MaxOutcomeBytes = maxOutcomeBytes
 func LockOf(schema string) int64 { return lockOf(schema) }
 
 // Unhurried lets shared transactions wait for their functions for as long as a test may run.
-func (s *Store) Unhurried() { s.parties.work = time.Hour }
+func (s *Store) Unhurried() { s.runs.work = time.Hour }
 
 // Waiting counts the statements that wait to share a transaction.
-func (s *Store) Waiting() int { return s.convoys.Waiting() + s.parties.Waiting() }
+func (s *Store) Waiting() int { return s.execs.Waiting() + s.runs.Waiting() }

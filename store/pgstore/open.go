@@ -38,8 +38,8 @@ type Store struct {
 	listener listener
 	tx       txShared
 	seen     recent.Set
-	convoys  *convoys // of Exec; nil without Options.Together
-	parties  *parties // of Run; the same
+	execs    *execQueue // of Exec; nil without Options.Together
+	runs     *runQueue  // of Run; the same
 
 	background sync.WaitGroup
 	life       context.Context //nolint:containedctx // it ends with Close.
@@ -156,7 +156,7 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 	o.plain = o.plain || srv.plain()
 	s.plain, s.listener.retryAfter = o.plain, o.retryListenAfter
 	if o.Together {
-		s.convoys, s.parties = s.newConvoys(), s.newParties()
+		s.execs, s.runs = s.newExecQueue(), s.newRunQueue()
 	}
 	if s.sql, err = render(o); err != nil {
 		return err

@@ -21,23 +21,23 @@ const (
 	togetherRun  = "1000"
 )
 
-// convoys lets statements of [Exec] share transactions, see [Options].Together:
-// those that wait while the lanes are busy leave in one round trip and one
+// execQueue lets statements of [Exec] share transactions, see [Options].Together:
+// those that wait while the lanes are busy go in one round trip and one
 // commit. Each is the statement that it would be alone, record included, so the
 // unique index decides between duplicates as ever.
-type convoys struct {
+type execQueue struct {
 	together.Queue[*solo]
 
 	store *Store
 }
 
-// fellow is a statement of [Exec] in the queue.
-type fellow = together.Rider[*solo]
+// execMember is a statement of [Exec] in the queue.
+type execMember = together.Member[*solo]
 
-// newConvoys must follow what makes the store.
-func (s *Store) newConvoys() *convoys {
-	g := &convoys{store: s}
-	g.Go, g.Trip = s.lane, trip(s, &g.Queue, g.travel)
+// newExecQueue must follow what makes the store.
+func (s *Store) newExecQueue() *execQueue {
+	g := &execQueue{store: s}
+	g.Go, g.Transact = s.lane, transact(s, &g.Queue, g.execute)
 	return g
 }
 
@@ -47,50 +47,50 @@ func (s *Store) lane(drive func()) error {
 	return nil
 }
 
-// trip makes one shared transaction, or refuses it without a connection.
-func trip[C any](s *Store, q *together.Queue[C], travel func(conn *pgx.Conn, riders []*together.Rider[C])) func() {
+// transact makes one shared transaction, or refuses it without a connection.
+func transact[C any](s *Store, q *together.Queue[C], execute func(conn *pgx.Conn, members []*together.Member[C])) func() {
 	return func() {
 		conn, err := s.pool.Acquire(s.life)
-		riders := q.Leave()
+		members := q.Next()
 		if err != nil {
-			together.Answer(riders, together.ErrAlone) // each finds out what is wrong
+			together.Answer(members, together.ErrAlone) // each finds out what is wrong
 			return
 		}
 		defer conn.Release()
-		if len(riders) > 0 {
-			travel(conn.Conn(), riders)
+		if len(members) > 0 {
+			execute(conn.Conn(), members)
 		}
 	}
 }
 
-// takes reports whether the text may travel with others.
-func (g *convoys) takes(text string) bool { return g != nil && g.Sociable(text) }
+// takes reports whether the text may share a transaction.
+func (g *execQueue) takes(text string) bool { return g != nil && g.MayShare(text) }
 
-// part sends the text alone for a while.
-func (g *convoys) part(text string) {
+// separate has the text go alone for a while.
+func (g *execQueue) separate(text string) {
 	if g != nil {
-		g.Part(text)
+		g.Separate(text)
 	}
 }
 
 // commit makes the row and the record in a transaction with others. After
 // [together.ErrAlone] nothing happened.
-func (g *convoys) commit(ctx context.Context, t *solo, kept time.Duration) error {
+func (g *execQueue) commit(ctx context.Context, t *solo, kept time.Duration) error {
 	t.kept = kept
-	return g.Board(together.NewRider(ctx, t))
+	return g.Join(together.NewMember(ctx, t))
 }
 
-// travel sends the statements in one round trip.
-func (g *convoys) travel(conn *pgx.Conn, fellows []*fellow) {
-	ctx, cancel := longest(fellows)
+// execute sends the statements in one round trip.
+func (g *execQueue) execute(conn *pgx.Conn, members []*execMember) {
+	ctx, cancel := longest(members)
 	defer cancel()
-	c := &convoy{at: -1}
+	c := &sharedExec{at: -1}
 	w := &wire{conn: conn, known: knownOf(conn), into: c}
-	rest := c.load(ctx, w, fellows)
+	rest := c.load(ctx, w, members)
 	if len(rest) > 0 {
-		g.Back(rest)
+		g.Requeue(rest)
 	}
-	if len(c.fellows) == 0 {
+	if len(c.members) == 0 {
 		return
 	}
 	err := c.run(ctx, w, g.store.transactions().brief)
@@ -103,19 +103,19 @@ func (g *convoys) travel(conn *pgx.Conn, fellows []*fellow) {
 		if code(err) == codeNoStatement {
 			w.hangUp() // the driver does not know that it has lost it
 		}
-		if i := c.at; i >= 0 && i < len(c.fellows) && !lost(err, g.store.schema) {
-			g.part(c.fellows[i].Call.text)
+		if i := c.at; i >= 0 && i < len(c.members) && !lost(err, g.store.schema) {
+			g.separate(c.members[i].Call.text)
 		}
 		err = together.ErrAlone
 	}
-	together.Answer(c.fellows, err)
+	together.Answer(c.members, err)
 }
 
-// longest returns a context that ends when that of the last fellow does.
-func longest(fellows []*fellow) (context.Context, context.CancelFunc) {
-	ctx := context.WithoutCancel(fellows[0].Context())
+// longest returns a context that ends when that of the last member does.
+func longest(members []*execMember) (context.Context, context.CancelFunc) {
+	ctx := context.WithoutCancel(members[0].Context())
 	var last time.Time
-	for _, f := range fellows {
+	for _, f := range members {
 		until, ok := f.Context().Deadline()
 		if !ok {
 			return ctx, func() {}
@@ -127,18 +127,18 @@ func longest(fellows []*fellow) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, last)
 }
 
-// convoy is one shared transaction.
-type convoy struct {
-	fellows []*fellow
+// sharedExec is one shared transaction.
+type sharedExec struct {
+	members []*execMember
 	bound   []*boundQuery
 	at      int // whose answer comes next; -1 for the bounds of time
 }
 
-// load encodes the statements. It answers those that cannot travel, and returns
+// load encodes the statements. It answers those that cannot share one, and returns
 // those for which no room is left.
-func (c *convoy) load(ctx context.Context, w *wire, fellows []*fellow) (rest []*fellow) {
+func (c *sharedExec) load(ctx context.Context, w *wire, members []*execMember) (rest []*execMember) {
 	size := 0
-	for i, f := range fellows {
+	for i, f := range members {
 		if late := f.Late(); late != nil {
 			f.Answer(late)
 			continue
@@ -149,14 +149,14 @@ func (c *convoy) load(ctx context.Context, w *wire, fellows []*fellow) (rest []*
 			continue
 		}
 		if size += b.size(); size > togetherBytes {
-			return fellows[i:]
+			return members[i:]
 		}
-		c.fellows, c.bound = append(c.fellows, f), append(c.bound, b)
+		c.members, c.bound = append(c.members, f), append(c.bound, b)
 	}
 	return nil
 }
 
-func (*convoy) bind(ctx context.Context, w *wire, f *fellow) (*boundQuery, error) {
+func (*sharedExec) bind(ctx context.Context, w *wire, f *execMember) (*boundQuery, error) {
 	if err := w.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -168,8 +168,8 @@ func (*convoy) bind(ctx context.Context, w *wire, f *fellow) (*boundQuery, error
 }
 
 // run sends what is loaded. PostgreSQL takes all up to one Sync as a transaction.
-func (c *convoy) run(ctx context.Context, w *wire, brief *statement) error {
-	if len(c.fellows) > 1 {
+func (c *sharedExec) run(ctx context.Context, w *wire, brief *statement) error {
+	if len(c.members) > 1 {
 		w.queue(brief, []byte(togetherWait), []byte(togetherRun))
 	} else {
 		c.at = 0
@@ -180,12 +180,12 @@ func (c *convoy) run(ctx context.Context, w *wire, brief *statement) error {
 	return w.run(ctx)
 }
 
-func (*convoy) described(*statement, []pgproto3.FieldDescription) {}
+func (*sharedExec) described(*statement, []pgproto3.FieldDescription) {}
 
-func (c *convoy) row(s *statement, values [][]byte) {
+func (c *sharedExec) row(s *statement, values [][]byte) {
 	if c.at >= 0 {
-		c.fellows[c.at].Call.row(s, values)
+		c.members[c.at].Call.row(s, values)
 	}
 }
 
-func (c *convoy) done(*statement, []byte) { c.at++ }
+func (c *sharedExec) done(*statement, []byte) { c.at++ }

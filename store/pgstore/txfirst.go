@@ -47,7 +47,7 @@ func (s *starter) Transaction(ctx context.Context) (semel.Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shares && s.last == nil && s.isolation == "" && s.store.shares(s.queries) {
-		r, err := s.store.ride(s)
+		r, err := s.store.sharedTx(s)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (t *transaction) queueFirstQueries(w *wire) {
 
 // claimWith is the first try of claimLock with queries behind the claim. sent
 // is false when the claim has to be made without: there is a twin or a record,
-// or the queries cannot travel.
+// or the queries cannot be sent with the claim.
 func (t *transaction) claimWith(ctx context.Context) (sent bool, err error) {
 	f := t.first
 	if f == nil || f.sent || f.late || t.nest != nil || t.sql.lock.name == "" {

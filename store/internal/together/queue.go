@@ -21,25 +21,25 @@ const (
 )
 
 // ErrAlone means that the call did not happen, and is to be made alone.
-var ErrAlone = errors.New("not in company")
+var ErrAlone = errors.New("not in a shared transaction")
 
 // Queue holds the calls that wait to share a transaction. C is a call. Set the
 // exported fields before the first call.
 type Queue[C any] struct {
 	// Go runs a lane in a goroutine that the store's Close waits for.
 	Go func(lane func()) error
-	// Trip makes one transaction. It takes its riders by Leave, as late as it
+	// Transact makes one transaction. It takes its members by Next, as late as it
 	// can, and answers each of them.
-	Trip func()
+	Transact func()
 
 	mu      sync.Mutex // guards the fields below
-	waiting []*Rider[C]
+	waiting []*Member[C]
 	lanes   int                  // at work
 	alone   map[string]time.Time // texts that go alone, until when
 }
 
-// Sociable reports whether none of the texts is to go alone.
-func (q *Queue[C]) Sociable(texts ...string) bool {
+// MayShare reports whether none of the texts is to go alone.
+func (q *Queue[C]) MayShare(texts ...string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, text := range texts {
@@ -52,8 +52,8 @@ func (q *Queue[C]) Sociable(texts ...string) bool {
 	return true
 }
 
-// Part sends the texts alone for a while.
-func (q *Queue[C]) Part(texts ...string) {
+// Separate has the texts go alone for a while.
+func (q *Queue[C]) Separate(texts ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, text := range texts {
@@ -64,10 +64,10 @@ func (q *Queue[C]) Part(texts ...string) {
 	}
 }
 
-// Board waits for the answer to a call. After [ErrAlone] nothing happened, and
+// Join waits for the answer to a call. After [ErrAlone] nothing happened, and
 // after an error that wraps [semel.ErrRolledBack] neither: the context ended first.
-func (q *Queue[C]) Board(r *Rider[C]) error {
-	if !q.join(r) {
+func (q *Queue[C]) Join(r *Member[C]) error {
+	if !q.enqueue(r) {
 		return ErrAlone
 	}
 	select {
@@ -78,18 +78,18 @@ func (q *Queue[C]) Board(r *Rider[C]) error {
 	if q.withdraw(r) {
 		return r.Late()
 	}
-	return <-r.done // a trip ends with the contexts of its riders, or has a bound
+	return <-r.done // a transaction ends with the contexts of its members, or has a bound
 }
 
-// join takes a place in the queue, and opens a lane where one is free.
-func (q *Queue[C]) join(r *Rider[C]) bool {
+// enqueue takes a place in the queue, and opens a lane where one is free.
+func (q *Queue[C]) enqueue(r *Member[C]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) >= room {
 		return false
 	}
 	if q.lanes < Lanes {
-		if q.Go(q.drive) == nil {
+		if q.Go(q.drain) == nil {
 			q.lanes++
 		} else if q.lanes == 0 {
 			return false
@@ -99,8 +99,8 @@ func (q *Queue[C]) join(r *Rider[C]) bool {
 	return true
 }
 
-// withdraw takes a call out of the queue. It reports false when that has left.
-func (q *Queue[C]) withdraw(r *Rider[C]) bool {
+// withdraw takes a call out of the queue. It reports false when a transaction has it.
+func (q *Queue[C]) withdraw(r *Member[C]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.waiting, r)
@@ -110,10 +110,10 @@ func (q *Queue[C]) withdraw(r *Rider[C]) bool {
 	return i >= 0
 }
 
-// drive takes the queue to the database until it is empty.
-func (q *Queue[C]) drive() {
+// drain makes transactions until the queue is empty.
+func (q *Queue[C]) drain() {
 	for q.more() {
-		q.Trip()
+		q.Transact()
 	}
 }
 
@@ -128,21 +128,21 @@ func (q *Queue[C]) more() bool {
 	return true
 }
 
-// Leave takes the calls of the next transaction from the queue.
-func (q *Queue[C]) Leave() []*Rider[C] {
+// Next takes the calls of the next transaction from the queue.
+func (q *Queue[C]) Next() []*Member[C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := min(len(q.waiting), Most)
-	riders := slices.Clone(q.waiting[:n])
+	members := slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
-	return riders
+	return members
 }
 
-// Back puts calls back to the head of the queue, for the next transaction.
-func (q *Queue[C]) Back(riders []*Rider[C]) {
+// Requeue puts calls back to the head of the queue, for the next transaction.
+func (q *Queue[C]) Requeue(members []*Member[C]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting = append(riders, q.waiting...)
+	q.waiting = append(members, q.waiting...)
 }
 
 // Waiting counts the calls in the queue.

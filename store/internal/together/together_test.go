@@ -13,15 +13,15 @@ import (
 	"github.com/semel-dev/semel/store/internal/together"
 )
 
-// lanes is a queue whose trips wait for a turn, and note how many riders they took.
+// lanes is a queue whose transactions wait for a turn, and note how many members they took.
 type lanes struct {
 	together.Queue[int]
 
-	turn  chan struct{}
-	mu    sync.Mutex // guards the fields below
-	trips []int
-	open  int
-	most  int // lanes that were open at a time
+	turn         chan struct{}
+	mu           sync.Mutex // guards the fields below
+	transactions []int
+	open         int
+	most         int // lanes that were open at a time
 }
 
 func open(end error) *lanes {
@@ -39,13 +39,13 @@ func open(end error) *lanes {
 		}()
 		return nil
 	}
-	l.Trip = func() {
+	l.Transact = func() {
 		<-l.turn
-		riders := l.Leave()
+		members := l.Next()
 		l.mu.Lock()
-		l.trips = append(l.trips, len(riders))
+		l.transactions = append(l.transactions, len(members))
 		l.mu.Unlock()
-		together.Answer(riders, end)
+		together.Answer(members, end)
 	}
 	return l
 }
@@ -60,7 +60,7 @@ func TestBounds(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 1100 {
 			wg.Go(func() {
-				if err := l.Board(together.NewRider(t.Context(), i)); errors.Is(err, together.ErrAlone) {
+				if err := l.Join(together.NewMember(t.Context(), i)); errors.Is(err, together.ErrAlone) {
 					mu.Lock()
 					defer mu.Unlock()
 					alone++
@@ -74,9 +74,9 @@ func TestBounds(t *testing.T) {
 		close(l.turn)
 		wg.Wait()
 		synctest.Wait()
-		l.trips = slices.DeleteFunc(l.trips, func(n int) bool { return n == 0 }) // a lane whose calls the other one took
-		if len(l.trips) != 1024/together.Most || l.most != together.Lanes || l.open != 0 {
-			t.Errorf("trips of %v calls, %d lanes at a time, %d left", l.trips, l.most, l.open)
+		l.transactions = slices.DeleteFunc(l.transactions, func(n int) bool { return n == 0 }) // a lane whose calls the other one took
+		if len(l.transactions) != 1024/together.Most || l.most != together.Lanes || l.open != 0 {
+			t.Errorf("transactions of %v calls, %d lanes at a time, %d left", l.transactions, l.most, l.open)
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestWithdraw(t *testing.T) {
 		l := open(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := l.Board(together.NewRider(ctx, 1)); !errors.Is(err, semel.ErrRolledBack) || !errors.Is(err, context.Canceled) {
+		if err := l.Join(together.NewMember(ctx, 1)); !errors.Is(err, semel.ErrRolledBack) || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		if n := l.Waiting(); n != 0 {
@@ -103,16 +103,16 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := open(nil)
-		l.Part("a", "b")
-		if l.Sociable("c", "a") || l.Sociable("b") || !l.Sociable("c") {
+		l.Separate("a", "b")
+		if l.MayShare("c", "a") || l.MayShare("b") || !l.MayShare("c") {
 			t.Error("the texts that go alone are others")
 		}
 		time.Sleep(2 * time.Second)
-		if !l.Sociable("a", "b") {
+		if !l.MayShare("a", "b") {
 			t.Error("they go alone for ever")
 		}
 		l.Go = func(func()) error { return semel.ErrClosed }
-		if err := l.Board(together.NewRider(t.Context(), 1)); !errors.Is(err, together.ErrAlone) {
+		if err := l.Join(together.NewMember(t.Context(), 1)); !errors.Is(err, together.ErrAlone) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -122,18 +122,18 @@ func TestAlone(t *testing.T) {
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		riders := []*together.Rider[int]{together.NewRider(t.Context(), 0), together.NewRider(t.Context(), 1), together.NewRider(t.Context(), 2)}
+		members := []*together.Member[int]{together.NewMember(t.Context(), 0), together.NewMember(t.Context(), 1), together.NewMember(t.Context(), 2)}
 		want := &semel.Settlement{Note: "made"}
-		go func() { _ = riders[0].Commit(t.Context(), want) }()
-		if votes, without := together.Collect(riders[:1], time.Second); without != nil || len(votes) != 1 || votes[0] != want {
+		go func() { _ = members[0].Commit(t.Context(), want) }()
+		if votes, without := together.Collect(members[:1], time.Second); without != nil || len(votes) != 1 || votes[0] != want {
 			t.Errorf("got %v, without %v", votes, without)
 		}
-		riders[0].End(nil)
-		riders[1].Refuse()
-		if _, without := together.Collect(riders[1:2], time.Second); without != riders[1] {
+		members[0].End(nil)
+		members[1].Refuse()
+		if _, without := together.Collect(members[1:2], time.Second); without != members[1] {
 			t.Errorf("got %v", without)
 		}
-		if _, without := together.Collect(riders[2:], time.Second); without != riders[2] {
+		if _, without := together.Collect(members[2:], time.Second); without != members[2] {
 			t.Errorf("got %v", without)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	_ semel.Tx         = (*ride)(nil)
+	_ semel.Tx         = (*sharedTx)(nil)
 	_ semel.Transactor = (*runner)(nil)
 
 	errNotSQL = errors.New("mysqlstore: run: the transaction around this one was joined by a handle that is no *sql.Tx (make the statements with that handle, in Join)")
@@ -30,28 +30,28 @@ type runner struct {
 	shares  bool             // the next transaction, with others
 	// atCommit: all of that one happens at its commit, and its outcome is the result.
 	atCommit bool
-	ride     *ride // the present transaction, if it was to be shared
-	tried    bool  // one that was shared has been undone
+	shared   *sharedTx // the present transaction, if it was to be shared
+	tried    bool      // one that was shared has been undone
 }
 
 // Transaction implements [semel.Transactor]. What follows a shared one goes alone.
 func (t *runner) Transaction(ctx context.Context) (semel.Tx, error) {
 	alone, err := t.store.Transactor(nil).Transaction(ctx)
-	t.ride = nil
+	t.shared = nil
 	if err != nil || !t.shares {
 		return alone, err
 	}
 	t.shares = false
-	t.ride = &ride{Tx: alone, runner: t, whole: t.atCommit}
-	return t.ride, nil
+	t.shared = &sharedTx{Tx: alone, runner: t, whole: t.atCommit}
+	return t.shared, nil
 }
 
 // results returns those of the statements: made already, or made now. A call that
 // fails or takes long after a shared transaction was undone goes alone for a while: it
 // may have caused the undo.
 func (t *runner) results(ctx context.Context) ([]Result, error) {
-	if t.ride != nil && t.ride.seat != nil {
-		return t.ride.results, nil
+	if t.shared != nil && t.shared.member != nil {
+		return t.shared.results, nil
 	}
 	tx := TxFrom(ctx)
 	if tx == nil {
@@ -60,35 +60,35 @@ func (t *runner) results(ctx context.Context) ([]Result, error) {
 	began := time.Now()
 	results, err := exec(ctx, tx, t.queries)
 	if t.tried && (err != nil || time.Since(began) > togetherRun) {
-		t.part()
+		t.separate()
 	}
 	return results, err
 }
 
-// part sends the statements alone for a while.
-func (t *runner) part() {
+// separate has the statements go alone for a while.
+func (t *runner) separate() {
 	for _, q := range t.queries {
-		t.store.rides.Part(q.SQL)
+		t.store.runs.Separate(q.SQL)
 	}
 }
 
-// ride is a transaction that is shared with other calls of [Run], or, after
+// sharedTx is a transaction that is shared with other calls of [Run], or, after
 // [together.ErrAlone], one of its own.
-type ride struct {
+type sharedTx struct {
 	semel.Tx // its own
 	*runner
 
-	whole   bool // it boards at its commit
+	whole   bool // it joins the queue at its commit
 	params  semel.ClaimParams
-	kept    time.Duration // the retention, of one that boards then
-	seat    *guest        // nil when it goes alone
+	kept    time.Duration // the retention, of one that joins then
+	member  *member       // nil when it goes alone
 	results []Result
 	fence   semel.Fence
 	bytes   int // of the outcome
 }
 
 // Claim implements [semel.Tx].
-func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
+func (r *sharedTx) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
 	if err := p.Validate(); err != nil {
 		return rec, false, err
 	}
@@ -99,10 +99,10 @@ func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duratio
 	if r.params = p; r.whole {
 		return txn.Won(&p, 0), true, nil
 	}
-	seat := together.NewRider(ctx, r)
-	switch err := r.store.rides.Board(seat); {
+	m := together.NewMember(ctx, r)
+	switch err := r.store.runs.Join(m); {
 	case err == nil:
-		r.seat = seat
+		r.member = m
 		return txn.Won(&p, 0), true, nil
 	case !errors.Is(err, together.ErrAlone):
 		return rec, false, translate("claim", err)
@@ -114,16 +114,16 @@ func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duratio
 }
 
 // Context implements [semel.Tx].
-func (r *ride) Context(ctx context.Context) context.Context {
-	if r.seat != nil {
+func (r *sharedTx) Context(ctx context.Context) context.Context {
+	if r.member != nil {
 		return ctx
 	}
 	return r.Tx.Context(ctx)
 }
 
 // Commit implements [semel.Tx].
-func (r *ride) Commit(ctx context.Context, v semel.Settlement) error {
-	if r.seat == nil && !r.whole {
+func (r *sharedTx) Commit(ctx context.Context, v semel.Settlement) error {
+	if r.member == nil && !r.whole {
 		r.bytes = len(v.Outcome)
 		return r.Tx.Commit(ctx, v)
 	}
@@ -140,7 +140,7 @@ func (r *ride) Commit(ctx context.Context, v semel.Settlement) error {
 }
 
 // commit commits with others. After [together.ErrAlone] nothing happened.
-func (r *ride) commit(ctx context.Context, v *semel.Settlement) error {
+func (r *sharedTx) commit(ctx context.Context, v *semel.Settlement) error {
 	if err := r.store.checkSettlement(v); err != nil {
 		return fmt.Errorf("%w: %w", semel.ErrRolledBack, err)
 	}
@@ -150,37 +150,37 @@ func (r *ride) commit(ctx context.Context, v *semel.Settlement) error {
 		}
 		defer r.store.gate.Leave()
 		r.kept = v.Retention
-		return r.store.rides.Board(together.NewRider(ctx, r))
+		return r.store.runs.Join(together.NewMember(ctx, r))
 	}
 	if r.bytes = len(v.Outcome); r.bytes > togetherBytes {
-		r.part()
+		r.separate()
 		return together.ErrAlone
 	}
-	seat := r.seat
-	r.seat = nil // it has voted
-	return seat.Commit(ctx, v)
+	m := r.member
+	r.member = nil // it has voted
+	return m.Commit(ctx, v)
 }
 
-// vote is the settlement of one that boards at its commit.
-func (r *ride) vote() *semel.Settlement {
+// vote is the settlement of one that joins the queue at its commit.
+func (r *sharedTx) vote() *semel.Settlement {
 	outcome := must.Get(envelope.Of(r.results[0]))
 	r.bytes = len(outcome)
 	return &semel.Settlement{State: semel.StateCompleted, Outcome: outcome, Kept: true, Retention: r.kept}
 }
 
 // Recorded returns what was recorded, for the guard, once Commit has returned nil.
-func (r *ride) Recorded() (semel.Fence, int) { return r.fence, r.bytes }
+func (r *sharedTx) Recorded() (semel.Fence, int) { return r.fence, r.bytes }
 
 // Conflict implements [semel.Tx].
-func (r *ride) Conflict(err error) bool {
+func (r *sharedTx) Conflict(err error) bool {
 	return errors.Is(err, together.ErrAlone) || r.Tx.Conflict(err)
 }
 
 // Rollback implements [semel.Tx].
-func (r *ride) Rollback() error {
-	if r.seat != nil {
-		r.seat.Refuse()
-		r.seat = nil
+func (r *sharedTx) Rollback() error {
+	if r.member != nil {
+		r.member.Refuse()
+		r.member = nil
 	}
 	return r.Tx.Rollback()
 }

@@ -9,48 +9,48 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// Rider is one call in the queue.
-type Rider[C any] struct {
+// Member is one call in the queue.
+type Member[C any] struct {
 	Call C
 
 	ctx   context.Context        //nolint:containedctx // that of one call, which waits.
-	done  chan error             // the answer to Board
+	done  chan error             // the answer to Join
 	vote  chan *semel.Settlement // how the function ended; nil for not at all
 	ended chan error             // how the transaction ended
 }
 
-// NewRider returns a rider whose context limits how long it waits.
-func NewRider[C any](ctx context.Context, call C) *Rider[C] {
-	return &Rider[C]{
+// NewMember returns a member whose context limits how long it waits.
+func NewMember[C any](ctx context.Context, call C) *Member[C] {
+	return &Member[C]{
 		Call: call, ctx: ctx,
 		done: make(chan error, 1), vote: make(chan *semel.Settlement, 1), ended: make(chan error, 1),
 	}
 }
 
 // Context is the context of the call.
-func (r *Rider[C]) Context() context.Context { return r.ctx }
+func (r *Member[C]) Context() context.Context { return r.ctx }
 
 // Late returns why the call is not to be made any more: its context has ended.
-func (r *Rider[C]) Late() error {
+func (r *Member[C]) Late() error {
 	if r.ctx.Err() == nil {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, context.Cause(r.ctx))
 }
 
-// Answer is the answer to Board. A rider is answered once.
-func (r *Rider[C]) Answer(err error) { r.done <- err }
+// Answer is the answer to Join. A member is answered once.
+func (r *Member[C]) Answer(err error) { r.done <- err }
 
 // Answer answers all of them.
-func Answer[C any](riders []*Rider[C], err error) {
-	for _, r := range riders {
+func Answer[C any](members []*Member[C], err error) {
+	for _, r := range members {
 		r.Answer(err)
 	}
 }
 
-// Commit hands over what a rider's function made, and waits for the end of the
+// Commit hands over what a member's function made, and waits for the end of the
 // transaction. After [ErrAlone] nothing happened; the end of ctx leaves it open.
-func (r *Rider[C]) Commit(ctx context.Context, v *semel.Settlement) error {
+func (r *Member[C]) Commit(ctx context.Context, v *semel.Settlement) error {
 	r.vote <- v
 	select {
 	case err := <-r.ended:
@@ -61,14 +61,14 @@ func (r *Rider[C]) Commit(ctx context.Context, v *semel.Settlement) error {
 }
 
 // Refuse ends the transaction for all: the function made nothing.
-func (r *Rider[C]) Refuse() { r.vote <- nil }
+func (r *Member[C]) Refuse() { r.vote <- nil }
 
-// Collect waits for what the functions of the riders make. It returns the rider
+// Collect waits for what the functions of the members make. It returns the member
 // that refused, or made nothing in time, or nil.
-func Collect[C any](riders []*Rider[C], most time.Duration) (votes []*semel.Settlement, without *Rider[C]) {
+func Collect[C any](members []*Member[C], most time.Duration) (votes []*semel.Settlement, without *Member[C]) {
 	late := time.NewTimer(most)
 	defer late.Stop()
-	for _, r := range riders {
+	for _, r := range members {
 		var vote *semel.Settlement
 		select {
 		case vote = <-r.vote:
@@ -82,8 +82,8 @@ func Collect[C any](riders []*Rider[C], most time.Duration) (votes []*semel.Sett
 	return votes, nil
 }
 
-// End tells a rider how the transaction ended.
-func (r *Rider[C]) End(err error) { r.ended <- err }
+// End tells a member how the transaction ended.
+func (r *Member[C]) End(err error) { r.ended <- err }
 
 // Begins returns the first word of a statement, in lower case.
 func Begins(sql string) string {

@@ -19,38 +19,38 @@ import (
 
 const (
 	// togetherWork is the longest that a shared transaction waits for the functions
-	// of its calls of [Run], and togetherTrip for an answer of the server.
-	togetherWork = 100 * time.Millisecond
-	togetherTrip = 10 * time.Second
+	// of its calls of [Run], and togetherTimeout for an answer of the server.
+	togetherWork    = 100 * time.Millisecond
+	togetherTimeout = 10 * time.Second
 )
 
 var (
-	_ semel.Tx = (*ride)(nil)
+	_ semel.Tx = (*sharedTx)(nil)
 
 	errRunQueries = fmt.Errorf("pgstore: want 1 to %d statements", maxRunQueries)
 )
 
-// parties lets calls of [Run] share transactions, see [Options].Together.
-type parties struct {
-	together.Queue[*ride]
+// runQueue lets calls of [Run] share transactions, see [Options].Together.
+type runQueue struct {
+	together.Queue[*sharedTx]
 
 	store *Store
 	work  time.Duration // the longest that a transaction waits for the functions of its calls
 }
 
-// guest is a call of [Run] in the queue.
-type guest = together.Rider[*ride]
+// runMember is a call of [Run] in the queue.
+type runMember = together.Member[*sharedTx]
 
-// newParties must follow what makes the store.
-func (s *Store) newParties() *parties {
-	g := &parties{store: s, work: togetherWork}
-	g.Go, g.Trip = s.lane, trip(s, &g.Queue, g.travel)
+// newRunQueue must follow what makes the store.
+func (s *Store) newRunQueue() *runQueue {
+	g := &runQueue{store: s, work: togetherWork}
+	g.Go, g.Transact = s.lane, transact(s, &g.Queue, g.execute)
 	return g
 }
 
 // shares reports whether a call of [Run] may share a transaction.
 func (s *Store) shares(queries []Query) bool {
-	g := s.parties
+	g := s.runs
 	if g == nil || s.plain || s.tx.isolation != "" || s.transactions().lock.name == "" {
 		return false
 	}
@@ -60,11 +60,11 @@ func (s *Store) shares(queries []Query) bool {
 			return false
 		}
 	}
-	return g.Sociable(texts...)
+	return g.MayShare(texts...)
 }
 
 // sharable reports whether a statement can neither end a transaction nor change
-// its settings, which those it travels with would find.
+// its settings, which the other members would find.
 func sharable(sql string) bool {
 	if strings.Contains(strings.ToLower(sql), "set_config") {
 		return false
@@ -72,25 +72,25 @@ func sharable(sql string) bool {
 	return slices.Contains([]string{"insert", "update", "delete", "merge", "select", "with", "values"}, together.Begins(sql))
 }
 
-// ride is a transaction that is shared with other calls of [Run], or, after
+// sharedTx is a transaction that is shared with other calls of [Run], or, after
 // [errAlone], one of its own.
-type ride struct {
+type sharedTx struct {
 	*transaction
 
-	seat *guest // nil when it goes alone
+	member *runMember // nil when it goes alone
 }
 
-func (s *Store) ride(from *starter) (*ride, error) {
+func (s *Store) sharedTx(from *starter) (*sharedTx, error) {
 	if err := s.gate.Enter("begin a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
-	r := &ride{transaction: newTransaction(s, "")}
+	r := &sharedTx{transaction: newTransaction(s, "")}
 	r.first = &first{starter: from}
 	return r, nil
 }
 
 // Claim implements [semel.Tx].
-func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
+func (r *sharedTx) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
 	if err := validate(&p); err != nil {
 		return semel.Record{}, false, err
 	}
@@ -98,24 +98,24 @@ func (r *ride) Claim(ctx context.Context, p semel.ClaimParams, wait time.Duratio
 		return semel.Record{}, false, translate("claim", err)
 	}
 	r.params = p
-	if r.store.seen.Has(p.Digest) { // a twin or a record would undo what it travels with
+	if r.store.seen.Has(p.Digest) { // a twin or a record would undo the whole transaction
 		return r.alone(ctx, p, wait)
 	}
-	r.seat = together.NewRider(ctx, r)
-	switch err := r.store.parties.Board(r.seat); {
+	r.member = together.NewMember(ctx, r)
+	switch err := r.store.runs.Join(r.member); {
 	case err == nil:
 		r.first.sent, r.won = true, true
 		return claimedRecord(&p, r.fence, r.claimedMS), true, nil
 	case !errors.Is(err, together.ErrAlone):
-		r.seat = nil
+		r.member = nil
 		return semel.Record{}, false, translate("claim", err)
 	}
-	r.seat = nil
+	r.member = nil
 	return r.alone(ctx, p, wait)
 }
 
 // alone claims in a transaction of its own.
-func (r *ride) alone(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
+func (r *sharedTx) alone(ctx context.Context, p semel.ClaimParams, wait time.Duration) (semel.Record, bool, error) {
 	if err := r.connect(ctx); err != nil {
 		return semel.Record{}, false, translate("begin a transaction", err)
 	}
@@ -123,17 +123,17 @@ func (r *ride) alone(ctx context.Context, p semel.ClaimParams, wait time.Duratio
 }
 
 // Commit implements [semel.Tx].
-func (r *ride) Commit(ctx context.Context, v semel.Settlement) error {
-	if r.seat == nil {
+func (r *sharedTx) Commit(ctx context.Context, v semel.Settlement) error {
+	if r.member == nil {
 		return r.transaction.Commit(ctx, v)
 	}
 	r.tried = true
 	if err := cmp.Or(r.unread(), normalize(&v)); err != nil {
 		return fmt.Errorf("%w: pgstore: commit: %w", semel.ErrRolledBack, err)
 	}
-	seat := r.seat
-	r.seat = nil // it has voted
-	err := seat.Commit(ctx, &v)
+	m := r.member
+	r.member = nil // it has voted
+	err := m.Commit(ctx, &v)
 	switch {
 	case errors.Is(err, together.ErrAlone):
 		err = fmt.Errorf("%w: pgstore: commit: %w", semel.ErrRolledBack, err)
@@ -144,60 +144,60 @@ func (r *ride) Commit(ctx context.Context, v semel.Settlement) error {
 }
 
 // Conflict implements [semel.Tx].
-func (r *ride) Conflict(err error) bool {
+func (r *sharedTx) Conflict(err error) bool {
 	return errors.Is(err, together.ErrAlone) || r.transaction.Conflict(err)
 }
 
 // Rollback implements [semel.Tx].
-func (r *ride) Rollback() error {
-	if r.seat != nil {
-		r.seat.Refuse()
-		r.seat = nil
+func (r *sharedTx) Rollback() error {
+	if r.member != nil {
+		r.member.Refuse()
+		r.member = nil
 	}
 	return r.transaction.Rollback()
 }
 
-// travel makes the statements of calls of [Run] in one round trip, and their
+// execute makes the statements of calls of [Run] in one round trip, and their
 // records with the COMMIT in another one. In between, each makes its outcome.
 // Whatever keeps one of them from it undoes all, and each goes alone.
-func (g *parties) travel(conn *pgx.Conn, guests []*guest) {
-	p := &party{store: g.store, wire: wire{conn: conn, known: knownOf(conn)}}
+func (g *runQueue) execute(conn *pgx.Conn, members []*runMember) {
+	p := &sharedRun{store: g.store, wire: wire{conn: conn, known: knownOf(conn)}}
 	p.wire.into = p
 	defer p.undo()
-	ctx, cancel := context.WithTimeout(g.store.life, togetherTrip)
+	ctx, cancel := context.WithTimeout(g.store.life, togetherTimeout)
 	defer cancel()
-	if len(guests) == 1 {
-		ctx = guests[0].Context()
+	if len(members) == 1 {
+		ctx = members[0].Context()
 	}
 	if level, err := p.wire.known.defaultIsolation(ctx, conn); err != nil || level != readCommitted {
-		together.Answer(guests, together.ErrAlone) // the lock is older than the snapshot under this level only
+		together.Answer(members, together.ErrAlone) // the lock is older than the snapshot under this level only
 		return
 	}
-	if rest := p.load(ctx, guests); len(rest) > 0 {
-		g.Back(rest)
+	if rest := p.load(ctx, members); len(rest) > 0 {
+		g.Requeue(rest)
 	}
-	if len(p.guests) == 0 {
+	if len(p.members) == 0 {
 		return
 	}
 	if err := p.begin(ctx); err != nil {
 		g.blame(p, err)
 		p.undo()
-		together.Answer(p.guests, together.ErrAlone)
+		together.Answer(p.members, together.ErrAlone)
 		return
 	}
-	together.Answer(p.guests, nil)
+	together.Answer(p.members, nil)
 	err := together.ErrAlone
 	if p.collect(g) {
 		err = p.commit()
 	}
 	p.undo()
-	for _, f := range p.guests {
+	for _, f := range p.members {
 		f.End(err)
 	}
 }
 
 // blame sends the text that failed alone for a while. A twin or a known record is not its fault.
-func (g *parties) blame(p *party, err error) {
+func (g *runQueue) blame(p *sharedRun, err error) {
 	failed, ok := errors.AsType[*failure](err)
 	if !ok || failed.at == nil {
 		return
@@ -205,30 +205,30 @@ func (g *parties) blame(p *party, err error) {
 	if code(err) == codeNoStatement {
 		p.wire.hangUp() // the driver does not know that it has lost it
 	}
-	for _, f := range p.guests {
+	for _, f := range p.members {
 		if i := f.Call.first.of(failed.at); i >= 0 {
-			g.Part(f.Call.first.queries[i].SQL)
+			g.Separate(f.Call.first.queries[i].SQL)
 		}
 	}
 }
 
-// party is one transaction that calls of [Run] share.
-type party struct {
-	store  *Store
-	wire   wire
-	guests []*guest
-	votes  []*semel.Settlement
+// sharedRun is one transaction that calls of [Run] share.
+type sharedRun struct {
+	store   *Store
+	wire    wire
+	members []*runMember
+	votes   []*semel.Settlement
 
-	owners    []*guest // of the statements whose answers come, in order; nil for those of all
+	owners    []*runMember // of the statements whose answers come, in order; nil for those of all
 	at        int
 	committed bool
 }
 
-// load encodes the statements. It answers those that cannot travel, and returns
+// load encodes the statements. It answers those that cannot share one, and returns
 // those for which no room is left.
-func (p *party) load(ctx context.Context, guests []*guest) (rest []*guest) {
+func (p *sharedRun) load(ctx context.Context, members []*runMember) (rest []*runMember) {
 	size := 0
-	for i, f := range guests {
+	for i, f := range members {
 		first := f.Call.first
 		err := f.Context().Err()
 		if err == nil {
@@ -242,19 +242,19 @@ func (p *party) load(ctx context.Context, guests []*guest) (rest []*guest) {
 			continue
 		}
 		if size += first.size(); size > togetherBytes {
-			return guests[i:]
+			return members[i:]
 		}
-		own := p.wire.known.mapOf(len(p.guests), p.wire.conn)
+		own := p.wire.known.mapOf(len(p.members), p.wire.conn)
 		for j := range first.rows { // they are read while others read theirs
 			first.rows[j].typeMap, first.rows[j].conn = own, nil
 		}
-		p.guests = append(p.guests, f)
+		p.members = append(p.members, f)
 	}
 	return nil
 }
 
 // queue notes whose statements fill queues.
-func (p *party) queue(owner *guest, fill func()) {
+func (p *sharedRun) queue(owner *runMember, fill func()) {
 	before := len(p.wire.queued)
 	fill()
 	for range len(p.wire.queued) - before {
@@ -263,27 +263,27 @@ func (p *party) queue(owner *guest, fill func()) {
 }
 
 // begin claims for all, and makes their statements.
-func (p *party) begin(ctx context.Context) error {
+func (p *sharedRun) begin(ctx context.Context) error {
 	sql := p.store.transactions()
 	p.queue(nil, func() {
 		p.wire.queue(sql.begin[""])
-		if len(p.guests) > 1 {
+		if len(p.members) > 1 {
 			p.wire.queue(sql.brief, []byte(togetherWait), []byte(togetherRun))
 		}
 	})
-	for _, f := range p.guests {
+	for _, f := range p.members {
 		p.queue(f, func() { f.Call.queueFirstQueries(&p.wire) })
 	}
 	return p.wire.run(ctx)
 }
 
 // collect waits for the outcomes.
-func (p *party) collect(g *parties) bool {
-	votes, without := together.Collect(p.guests, g.work)
+func (p *sharedRun) collect(g *runQueue) bool {
+	votes, without := together.Collect(p.members, g.work)
 	if without != nil {
 		p.wire.known.maps = nil // one may still be read with
 		for _, q := range without.Call.first.queries {
-			g.Part(q.SQL)
+			g.Separate(q.SQL)
 		}
 		return false
 	}
@@ -292,11 +292,11 @@ func (p *party) collect(g *parties) bool {
 }
 
 // commit records all outcomes.
-func (p *party) commit() error {
-	ctx, cancel := context.WithTimeout(context.Background(), togetherTrip)
+func (p *sharedRun) commit() error {
+	ctx, cancel := context.WithTimeout(context.Background(), togetherTimeout)
 	defer cancel()
 	p.owners, p.at = p.owners[:0], 0
-	for i, f := range p.guests {
+	for i, f := range p.members {
 		p.queue(f, func() { f.Call.queueRecord(&p.wire, p.votes[i]) })
 	}
 	p.queue(nil, func() { p.wire.queue(p.store.transactions().commit) })
@@ -312,7 +312,7 @@ func (p *party) commit() error {
 }
 
 // undo takes back what was not committed.
-func (p *party) undo() {
+func (p *sharedRun) undo() {
 	pg := p.wire.conn.PgConn()
 	if pg.IsClosed() || !pg.IsBusy() && pg.TxStatus() == 'I' {
 		return
@@ -331,26 +331,26 @@ func (p *party) undo() {
 }
 
 // owner is the transaction whose statement is answered, or nil.
-func (p *party) owner() *transaction {
+func (p *sharedRun) owner() *transaction {
 	if p.at >= len(p.owners) || p.owners[p.at] == nil {
 		return nil
 	}
 	return p.owners[p.at].Call.transaction
 }
 
-func (p *party) described(s *statement, fields []pgproto3.FieldDescription) {
+func (p *sharedRun) described(s *statement, fields []pgproto3.FieldDescription) {
 	if t := p.owner(); t != nil {
 		t.described(s, fields)
 	}
 }
 
-func (p *party) row(s *statement, values [][]byte) {
+func (p *sharedRun) row(s *statement, values [][]byte) {
 	if t := p.owner(); t != nil {
 		t.row(s, values)
 	}
 }
 
-func (p *party) done(s *statement, tag []byte) {
+func (p *sharedRun) done(s *statement, tag []byte) {
 	if t := p.owner(); t != nil {
 		t.done(s, tag)
 	}
