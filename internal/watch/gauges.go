@@ -16,6 +16,6 @@ func (u *Unknown) Gauges() []prometheus.Collector {
 			_, n := u.Oldest()
 			return float64(n)
 		}),
-		gauge("looked_seconds", "How long ago the last complete look through the store began.", func() float64 { return u.Looked().Seconds() }),
+		gauge("scan_age_seconds", "How long ago the last complete scan of the store began.", func() float64 { return u.ScanAge().Seconds() }),
 	}
 }

@@ -180,8 +180,8 @@ func (u *Unknown) Oldest() (age time.Duration, count int) {
 	return age, len(u.known)
 }
 
-// Looked returns how long ago the last complete round through the store began; before the first is complete, the watch.
-func (u *Unknown) Looked() time.Duration {
+// ScanAge returns how long ago the last complete scan of the store began; before the first is complete, the watch.
+func (u *Unknown) ScanAge() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return time.Since(u.complete)

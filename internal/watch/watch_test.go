@@ -120,16 +120,16 @@ func TestBehind(t *testing.T) {
 		time.Sleep(time.Hour)
 		u.Pass(t.Context())
 		want(t, u, 0, 0)
-		if u.Looked() != time.Hour {
-			t.Errorf("before the first round: %v", u.Looked())
+		if u.ScanAge() != time.Hour {
+			t.Errorf("before the first round: %v", u.ScanAge())
 		}
 		time.Sleep(watch.Every)
 		u.Pass(t.Context())
 		want(t, u, time.Hour+watch.Every, 1)
 		u.Pass(t.Context())
 		u.Pass(t.Context())
-		if u.Looked() > watch.Every {
-			t.Errorf("after two rounds: %v", u.Looked())
+		if u.ScanAge() > watch.Every {
+			t.Errorf("after two rounds: %v", u.ScanAge())
 		}
 	})
 }
