@@ -61,7 +61,7 @@ has no TLS: reach it from elsewhere through a tunnel or a TLS proxy.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), p) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.records.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, postgres://…, mysql://…, redis://…")
+	flags.StringVar(&f.records.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, log:DIR, postgres://…, mysql://…, redis://…")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8082", "`address` of the pages")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators (required)")
 	flags.StringVar(&f.prometheus, "prometheus-url", "", "`URL` of a page with the service's counts; the pages link to it")
