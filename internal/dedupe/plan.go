@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,6 +88,7 @@ func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Pla
 		q.Index = grouping.Index
 	}
 	q.Name, q.Table, q.Terms, q.Where = u.Name, fullName(grouping.Table), grouping.Terms, grouping.Where
+	q.Known = !slices.Contains(grouping.Nulls, true)
 	found, links, err := s.survey(ctx, schema, &q)
 	if err != nil {
 		return nil, err

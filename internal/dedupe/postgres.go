@@ -28,11 +28,13 @@ type postgresEngine struct{}
 // lockName is hashed to the number of the advisory lock that lets one process merge at a time.
 const lockName = "semel dedupe"
 
+// settings take as much memory as the build of an index, which needs the same rows in the same order.
 func (postgresEngine) settings() []string {
-	return texts.Of([]string{
+	all := texts.Of([]string{
 		"row_security = off", "datestyle = 'ISO, YMD'", "intervalstyle = 'postgres'", "bytea_output = 'hex'", "extra_float_digits = 1",
 		"lc_monetary = 'C'", "timezone = 'UTC'", "statement_timeout = 0", "jit = off",
 	}, func(s string) string { return "SET " + s })
+	return append(all, "SELECT set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')), pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)")
 }
 
 func (postgresEngine) begin() string { return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" }
@@ -170,7 +172,7 @@ func (postgresEngine) value(text string, c *catalog.Column) string {
 }
 
 func (postgresEngine) array(values []string) string {
-	return "jsonb_build_array(" + strings.Join(values, ", ") + ")::text"
+	return "('[' || " + strings.Join(texts.Of(values, func(v string) string { return "to_json(" + v + ")::text" }), " || ', ' || ") + " || ']')"
 }
 
 func (postgresEngine) element(array string, i int) string {

@@ -18,6 +18,8 @@ type Request struct {
 	// Terms are the SQL expressions that are equal in all rows of a group, Where the condition of the rows that count.
 	Terms []string `json:"terms"`
 	Where string   `json:"where,omitempty"`
+	// Known says that no term of a row that counts is NULL.
+	Known bool `json:"known,omitempty"`
 	// Decided are the keys of a winner and a loser each, which a person has decided about. Terms is empty then, and Winner
 	// does not count.
 	Decided [][2]string `json:"decided,omitempty"`
