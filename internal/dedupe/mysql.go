@@ -99,7 +99,8 @@ func (mysqlEngine) fires(ctx context.Context, s *session, add func(table, what s
 	})
 }
 
-// hidden looks for references from other databases: they are not checked while rows move, and a user may not see them.
+// hidden looks for references that a merge does not reach, and which are not checked while rows move: those from other databases,
+// and from tables that this user does not see.
 func (mysqlEngine) hidden(ctx context.Context, s *session, site *site) (string, error) {
 	file := func(name string) string {
 		return "convert(cast(convert(" + name + " USING filename) AS binary) USING utf8mb4)"
@@ -116,8 +117,16 @@ func (mysqlEngine) hidden(ctx context.Context, s *session, site *site) (string, 
 		if !t.deep {
 			continue
 		}
+		seen := []string{"''"}
+		for _, l := range site.links {
+			if space, child, _ := strings.Cut(l.child, "."); l.parent == t.name {
+				seen = append(seen, "concat("+file(s.literal(space))+", '/', "+file(s.literal(child))+")")
+			}
+		}
 		var child string
-		err := s.one(ctx, "SELECT FOR_NAME FROM "+view+" WHERE REF_NAME = concat("+file("database()")+", '/', "+file(s.literal(t.catalog.Name))+") AND FOR_NAME NOT LIKE concat("+file("database()")+", '/%') LIMIT 1", nil, &child)
+		var other bool
+		err := s.one(ctx, "SELECT FOR_NAME, FOR_NAME NOT LIKE concat("+file("database()")+", '/%') FROM "+view+" WHERE REF_NAME = concat("+file("database()")+", '/', "+file(s.literal(t.catalog.Name))+
+			") AND FOR_NAME NOT IN ("+list(seen)+") LIMIT 1", nil, &child, &other)
 		refused, isRefused := dialect.Refused(err)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -125,8 +134,10 @@ func (mysqlEngine) hidden(ctx context.Context, s *session, site *site) (string, 
 			return "this user does not see whether tables of other databases refer to " + t.name + " (GRANT PROCESS ON *.* TO this user)", nil
 		case err != nil:
 			return "", err
-		default:
+		case other:
 			return "the table " + child + " of another database refers to " + t.name + ", which a merge does not reach (drop its foreign key)", nil
+		default:
+			return "the table " + child + " refers to " + t.name + ", and this user has no rights on it (GRANT SELECT, INSERT, UPDATE, DELETE on it TO this user)", nil
 		}
 	}
 	return "", nil

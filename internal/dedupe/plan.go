@@ -115,7 +115,7 @@ func (s *session) complete(ctx context.Context, p *Plan, schema *catalog.Schema,
 	if err := s.ask(ctx, found, p); err != nil {
 		return err
 	}
-	return found.allow(p)
+	return s.allow(ctx, found, p)
 }
 
 // try evaluates the expressions of policies over no rows.
@@ -134,17 +134,26 @@ func (s *session) try(ctx context.Context, found *site) error {
 }
 
 // allow refuses what would be slow, or fire what it must not.
-func (s *site) allow(p *Plan) error {
+func (s *session) allow(ctx context.Context, found *site, p *Plan) error {
 	if p.Losers == 0 {
 		return nil
 	}
-	if len(s.triggers) > 0 && !s.request.Triggers {
-		return refuse("a merge would meet %s (allow it with --triggers; triggers can test %s)", strings.Join(s.triggers, ", "), s.tables[0].runOf())
+	if len(found.triggers) > 0 && !p.Request.Triggers {
+		return refuse("a merge would meet %s (allow it with --triggers; triggers can test %s)", strings.Join(found.triggers, ", "), s.runOf())
 	}
-	for _, e := range s.edges {
-		if !e.indexed(s.dialect) && e.child.catalog.Rows >= slowRows {
-			return refuse("no index begins with %s of %s, of which each batch would read all %d rows (CREATE INDEX CONCURRENTLY ON %s (%s))",
-				strings.Join(e.cols, ", "), e.child.name, e.child.catalog.Rows, e.child.path, list(texts.Of(e.cols, quote)))
+	for _, e := range found.edges {
+		if e.indexed(s.Dialect) {
+			continue
+		}
+		rows := e.child.catalog.Rows
+		if rows < 0 { // the server has no estimate: count as far as it matters
+			if err := s.one(ctx, "SELECT count(*) FROM (SELECT 1 AS one FROM "+e.child.path+" LIMIT "+strconv.Itoa(slowRows)+") AS t", nil, &rows); err != nil {
+				return err
+			}
+		}
+		if rows >= slowRows {
+			return refuse("no index begins with %s of %s, of which each batch would read all rows, at least %d (CREATE INDEX on %s (%s), where the database can CONCURRENTLY)",
+				strings.Join(e.cols, ", "), e.child.name, rows, e.child.path, list(texts.Of(e.cols, quote)))
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 )
 
@@ -95,11 +96,14 @@ func (d *Database) Run(ctx context.Context, p *Plan, o *Options) (report *Report
 		return nil, err
 	}
 	report = &Report{}
+	defer func() { err = errors.Join(err, r.leave(ctx)) }()
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
 	if report.Resumed, err = r.start(ctx, p); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.leave(ctx)) }()
-	if err := r.prepare(ctx); err != nil {
+	if err := r.execAll(ctx, r.small()); err != nil {
 		return nil, err
 	}
 	if report.Run = r.run; r.run != 0 {
@@ -119,14 +123,23 @@ func (d *Database) Run(ctx context.Context, p *Plan, o *Options) (report *Report
 	return report, err
 }
 
-// prepare makes the fates.
+// prepare makes the fates, and refuses a user who may not change a table as the run will.
 func (r *runner) prepare(ctx context.Context) error {
 	for _, t := range r.tables {
 		if err := r.execAll(ctx, r.createFate(t)); err != nil {
 			return fmt.Errorf("prepare %s: %w", t.name, r.explain(err))
 		}
 	}
-	return r.execAll(ctx, r.small())
+	for _, w := range slices.Concat(r.marks(), r.moves(), r.fillings()) {
+		err := r.each(ctx, "EXPLAIN "+w.statement, []any{r.run}, func(*sql.Rows) error { return nil })
+		if _, isRefused := dialect.Refused(err); isRefused {
+			return refuse("rows of %s cannot be changed: %w", w.name, r.explain(err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave drops what a run made for itself.

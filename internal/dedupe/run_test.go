@@ -1,13 +1,18 @@
 package dedupe_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
 // Groups are never cut, whatever their size, and a limit ends a call after whole groups.
@@ -204,4 +209,124 @@ func TestKilledAnywhere(t *testing.T) {
 			b.Errorf("the run was killed %d times", killed)
 		}
 	})
+}
+
+// A user who may not change a child, or does not see one, begins nothing, and reads which table it is.
+func TestRightsOnChildren(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		if b.Dialect == dialect.SQLite {
+			return // it has no rights
+		}
+		b.exec("CREATE TABLE a (id int PRIMARY KEY, k varchar(9))", "CREATE TABLE c (id int PRIMARY KEY, a_id int, FOREIGN KEY (a_id) REFERENCES a (id))", "CREATE INDEX c_a ON c (a_id)",
+			"INSERT INTO a VALUES (1, 'x'), (2, 'x')", "INSERT INTO c VALUES (1, 2)")
+		u, err := dedupe.KeyRule("a", []string{"k"}, false)
+		noError(t, err)
+		p, before := b.plan("a", "k", request()), b.state()
+		for _, one := range []struct{ rights, plan, run string }{
+			{"", b.by("permission denied for table c", "/c refers to "+b.full("a")+", and this user has no rights on it", ""), "c"},
+			{"SELECT", "", "rows of " + b.full("c") + " cannot be changed"},
+			{"SELECT, UPDATE (id)", "", "rows of " + b.full("c") + " cannot be changed"},
+		} {
+			limited := b.limited(one.rights, "c")
+			_, err := limited.Plan(b.Context(), u, request())
+			if one.plan == "" {
+				noError(b.T, err)
+			} else if err == nil || !strings.Contains(err.Error(), one.plan) {
+				b.Errorf("a plan with %q on a child: %v", one.rights, err)
+			}
+			if _, err := limited.Run(b.Context(), p, &dedupe.Options{By: "test"}); err == nil || !strings.Contains(err.Error(), one.run) {
+				b.Errorf("a run with %q on a child: %v", one.rights, err)
+			}
+			if all, err := b.in.Status(b.Context()); err != nil || len(all) > 0 || b.state() != before {
+				b.Errorf("a run with %q on a child began: %v, %v", one.rights, all, err)
+			}
+			b.noFates()
+		}
+		limited := b.limited("SELECT, UPDATE", "c")
+		if _, err := limited.Run(b.Context(), p, &dedupe.Options{By: "test"}); err != nil {
+			b.Errorf("a user who may change the child: %v", err)
+		}
+	})
+}
+
+// limited is the database for a new user who has these rights on a table, and all of the others.
+func (b *bench) limited(rights, table string) *dedupe.Database {
+	b.Helper()
+	if b.Dialect == dialect.MySQL {
+		name := b.text("SELECT database()")
+		grants := []string{"PROCESS ON *.*"} // one on the database would show the table
+		for _, other := range []string{"a", "semel_dedupe_run", "semel_dedupe_map", "semel_dedupe_audit", "semel_dedupe_fate_0", "semel_dedupe_fate_1"} {
+			grants = append(grants, "CREATE, SELECT, INSERT, UPDATE, DELETE, DROP, INDEX ON "+name+"."+other)
+		}
+		if rights != "" {
+			grants = append(grants, rights+" ON "+name+"."+table)
+		}
+		user, _ := b.user(grants...)
+		return user.in
+	}
+	role := "semel_limited_" + strings.ToLower(strings.NewReplacer("/", "_").Replace(b.text("SELECT current_database()")))
+	if b.text("SELECT count(*) FROM pg_roles WHERE rolname = '"+role+"'") == "0" {
+		b.exec("CREATE ROLE "+role, "GRANT ALL ON SCHEMA public TO "+role, "GRANT ALL ON ALL TABLES IN SCHEMA public TO "+role)
+		b.Cleanup(func() {
+			_, err := b.DB.ExecContext(context.WithoutCancel(b.Context()), "DROP OWNED BY "+role+"; DROP ROLE "+role)
+			noError(b.T, err)
+		})
+	}
+	b.exec("REVOKE ALL ON " + table + " FROM " + role)
+	if rights != "" {
+		b.exec("GRANT " + rights + " ON " + table + " TO " + role)
+	}
+	dsn, err := url.Parse(b.DSN)
+	noError(b.T, err)
+	dsn.RawQuery = "options=-c%20role%3D" + role
+	return &dedupe.Database{DB: databases.Connect(b.T, "pgx", dsn.String()), Dialect: b.Dialect}
+}
+
+// noFates wants no table of a batch to be left.
+func (b *bench) noFates() {
+	b.Helper()
+	if b.Dialect == dialect.MySQL {
+		b.want("SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = database() AND TABLE_NAME LIKE 'semel_dedupe_fate%'", "0")
+	}
+}
+
+// A reference that no index finds is refused from 100,000 rows on: each batch would read them all.
+func TestMissingIndex(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		rows := b.by("SELECT g, 2 FROM generate_series(1, 150000) AS g", "SELECT seq, 2 FROM seq_1_to_150000", "WITH RECURSIVE s (g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM s WHERE g < 150000) SELECT g, 2 FROM s")
+		b.exec("CREATE TABLE a (id int PRIMARY KEY, k varchar(9))", "CREATE TABLE c (id int PRIMARY KEY, a_id int)", "INSERT INTO a VALUES (1, 'x'), (2, 'x')",
+			"INSERT INTO c "+rows, b.by("ANALYZE c", "ANALYZE TABLE c", "ANALYZE"))
+		q := request()
+		q.References = []string{"c.a_id"}
+		_, err := b.tryPlan("a", "k", q)
+		b.refused(err, "no index begins with a_id of "+b.full("c")+", of which each batch would read all rows, at least 1")
+		b.exec("CREATE INDEX c_a ON c (a_id)")
+		p := b.plan("a", "k", q)
+		if len(p.Notes) > 0 {
+			b.Errorf("with an index, the plan notes %v", p.Notes)
+		}
+		b.exec("DROP INDEX c_a"+b.by("", " ON c", ""), "DELETE FROM c WHERE id > 10", b.by("ANALYZE c", "ANALYZE TABLE c", "ANALYZE"))
+		if p = b.plan("a", "k", q); len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "no index begins with a_id of "+b.full("c")) {
+			b.Errorf("of a small table, the plan notes %v", p.Notes)
+		}
+	})
+}
+
+// What a process that was killed left of its batches is in nobody's way, whatever it looks like, and goes away.
+func TestLeftoverFates(t *testing.T) {
+	t.Parallel()
+	b := in(t, dialect.MySQL)
+	b.exec("CREATE TABLE a (id int PRIMARY KEY, k varchar(9))", "CREATE TABLE c (id int PRIMARY KEY, a_id int REFERENCES a (id))", "INSERT INTO a VALUES (1, 'x'), (2, 'x')", "INSERT INTO c VALUES (1, 2)",
+		"CREATE TABLE semel_dedupe_fate_0 (grp int, other text)", "INSERT INTO semel_dedupe_fate_0 VALUES (1, 'left')", "CREATE TABLE semel_dedupe_fate_1 (id int)")
+	p := b.plan("a", "k", request())
+	if slices.ContainsFunc(p.Schema, func(line string) bool { return strings.Contains(line, "semel_dedupe") }) {
+		t.Errorf("the plan relies on %v", p.Schema)
+	}
+	run := b.merge(p).Run
+	b.want("SELECT a_id FROM c", "1")
+	b.noFates()
+	b.undo(run)
+	b.want("SELECT a_id FROM c", "2")
 }

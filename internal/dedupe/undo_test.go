@@ -94,6 +94,10 @@ func TestUndoParts(t *testing.T) {
 	shops(t, func(b *bench) {
 		b.reversible(func() {
 			run := b.merged()
+			for _, unknown := range []int64{99, -1} {
+				_, err := b.undoPart(dedupe.Target{Run: run, Group: unknown})
+				b.refused(err, fmt.Sprintf("did not merge a group %d of %s", unknown, b.full("customer")))
+			}
 			_, err := b.undoPart(dedupe.Target{Run: run, Record: "2"})
 			noError(b, err)
 			b.want("SELECT concat(id, '@', customer_id) FROM orders ORDER BY id", "10@1 20@2 30@1 40@4 50@4")
