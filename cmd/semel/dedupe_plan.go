@@ -16,6 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/dedupe/near"
 	dedupereport "github.com/semel-dev/semel/internal/dedupe/report"
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -92,7 +93,7 @@ The columns of winners change as --column says:
 	flags.StringArrayVar(&f.Checks, "check", nil, "`TABLE.COLUMN` whose sum, or TABLE whose number of rows, no group may change; can be repeated")
 	flags.StringVar(&f.Index, "index", "", "`name` of the unique index to come (default: the rule's, or made of the table and the columns)")
 	flags.BoolVar(&f.Triggers, "triggers", false, "allow triggers of the tables to fire")
-	flags.StringVar(&f.out, "out", "semel-dedupe.json", "`file` for the plan; it is replaced")
+	flags.StringVar(&f.out, "out", "semel-dedupe.json", "`file` for the plan; another plan there is replaced, and no other file")
 	flags.StringVar(&f.html, "html", "", "`file` for the plan as a page, for the people who have to agree to it; it is replaced")
 	flags.StringVar(&f.questions, "questions", "semel-questions.csv", "`file` for the questions of --column NAME=ask; it must not exist")
 	flags.StringVar(&f.answers, "answers", "", "`file` of questions in which a person decided")
@@ -159,6 +160,11 @@ func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
 	if err != nil {
 		return err
 	}
+	if plan.Losers > 0 {
+		if err := f.replaces(p, append(text, '\n')); err != nil {
+			return err
+		}
+	}
 	if err := f.writeQuestions(plan); err != nil {
 		return err
 	}
@@ -193,6 +199,22 @@ func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
 	return err
 }
 
+// replaces says that another plan is about to be replaced, and refuses to replace a file that is not a plan.
+func (f *dedupePlanFlags) replaces(p *process, text []byte) error {
+	info, err := os.Stat(f.out)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil //nolint:nilerr // a file that is not there is made.
+	}
+	if _, err := dedupe.ReadPlan(f.out); err != nil {
+		return usagef("%s exists, and is not a plan that can be replaced: name another file with --out", f.out)
+	}
+	if old, err := os.ReadFile(f.out); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	_, err = fmt.Fprintf(p.stderr, "semel: %s had another plan, which is replaced\n", f.out)
+	return err
+}
+
 func printDedupePlan(p *process, plan *dedupe.Plan) error {
 	by, winner := plan.Request.Name, plainLine(plan.Request.Winner)
 	if len(plan.Request.Decided) > 0 {
@@ -203,10 +225,11 @@ func printDedupePlan(p *process, plan *dedupe.Plan) error {
 		return err
 	}
 	var samples [][]string
-	for _, s := range plan.Samples {
-		samples = append(samples, []string{plainLine(s[0]), plainLine(shorten(s[1], sampleWidth))})
+	for i, s := range plan.Samples {
+		differ := strings.Join(texts.Of(plan.Differences[i], dedupe.Difference.String), "; ")
+		samples = append(samples, []string{plainLine(s[0]), plainLine(shorten(s[1], sampleWidth)), orDash(plainLine(shorten(differ, sampleWidth)))})
 	}
-	if err := printSheet(p, []string{"WINNER", "LOSERS (first groups)"}, "", samples); err != nil {
+	if err := printSheet(p, []string{"WINNER", "LOSERS (first groups)", "THEY DIFFER IN"}, "", samples); err != nil {
 		return err
 	}
 	var children [][]string

@@ -43,6 +43,8 @@ type Plan struct {
 	Notes    []string `json:"notes,omitempty"`
 	// Samples are the first groups: the key of the winner, then of its losers.
 	Samples [][]string `json:"samples,omitempty"`
+	// Differences are the columns in which the rows of each sample differ. The file does not have them.
+	Differences [][]Difference `json:"-"`
 	// Questions counts those that a person has to answer; their groups are left as they are until then. Open are the first ones.
 	Questions int64      `json:"questions,omitempty"`
 	Open      []Question `json:"-"`
@@ -203,16 +205,25 @@ func (s *session) sample(ctx context.Context, found *site, p *Plan) error {
 	rows := "SELECT " + root.key(w) + " AS winner, " + root.key(l) + " AS loser, dense_rank() OVER (ORDER BY " + list(w) + ") AS grp, row_number() OVER (PARTITION BY " + list(w) + " ORDER BY " + list(l) + ") AS place FROM (" +
 		found.losers() + ") AS d"
 	query := "SELECT winner, loser FROM (" + rows + ") AS g WHERE grp <= " + strconv.Itoa(maxSamples) + " AND place <= " + strconv.Itoa(maxSamples) + " ORDER BY grp, place"
-	return s.each(ctx, query, nil, func(rows *sql.Rows) error {
+	var keys [][]string
+	err := s.each(ctx, query, nil, func(rows *sql.Rows) error {
 		var winner, loser string
 		err := rows.Scan(&winner, &loser)
 		if last := len(p.Samples) - 1; last >= 0 && p.Samples[last][0] == winner {
 			p.Samples[last][1] += " " + loser
+			keys[last] = append(keys[last], loser)
 		} else {
 			p.Samples = append(p.Samples, []string{winner, loser})
+			keys = append(keys, []string{winner, loser})
 		}
 		return err
 	})
+	for i := 0; i < len(keys) && err == nil; i++ {
+		var one []Difference
+		one, err = s.differences(ctx, root, keys[i])
+		p.Differences = append(p.Differences, one)
+	}
+	return err
 }
 
 // merges says what happens to rows of the table that become the same.

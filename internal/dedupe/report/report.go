@@ -38,7 +38,12 @@ type warning struct {
 
 // HTML writes the page: one file, without scripts.
 func HTML(w io.Writer, p *dedupe.Plan) error {
-	made, err := template.New("page").Funcs(template.FuncMap{"number": number, "key": key}).Parse(page)
+	made, err := template.New("page").Funcs(template.FuncMap{"number": number, "key": key, "plain": plain, "differences": func(i int) []dedupe.Difference {
+		if i < len(p.Differences) {
+			return p.Differences[i]
+		}
+		return nil
+	}}).Parse(page)
 	if err != nil {
 		return fmt.Errorf("read the page's template: %w", err)
 	}
@@ -99,4 +104,12 @@ func key(lists string) string {
 		all = append(all, strings.Join(parts, " / "))
 	}
 	return strings.Join(all, ", ")
+}
+
+// plain quotes a value that would not be seen as it is.
+func plain(value string) string {
+	if quoted := strconv.Quote(value); quoted != `"`+value+`"` || value == "" {
+		return quoted
+	}
+	return value
 }
