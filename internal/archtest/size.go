@@ -51,7 +51,7 @@ func features() []feature {
 		{"archive", "outcomelog/archive, and its search in gateway, console and cmd/semel", sizes{1, 10, 0, 0, 1_200, 430}},
 		{"brokers", "brokers for tests, and their adapters in nested modules", sizes{0, 0, 0, 0, 2_500, 1_250}},
 		{"console", "internal/console with its pages and charts, its verb in cmd/semel, deploy", sizes{0, 1, 0, 0, 3_740, 1_950}},
-		{"dedupe", "internal/dedupe with its guard, pace, view and undo, its verbs in cmd/semel, its rivals in internal/bench", sizes{0, 0, 0, 0, 11_330, 4_040}},
+		{"dedupe", "internal/dedupe with its guard, pace, view, differences, rights and undo, its verbs in cmd/semel, its rivals in internal/bench", sizes{0, 0, 0, 0, 11_530, 4_220}},
 		{"engines", "internal/bench/{contest,order,engines,temporal}, its rival processes, and examples/which", sizes{0, 0, 0, 0, 1_580, 650}},
 		{"flow", "flow, and what the root package needs for it", sizes{1, 28, 0, 55, 2_220, 4_250}},
 		{"guard", "the guard, its doors, stores, gateway and check: everything without a row of its own", sizes{20, 504, 104, 3_635, 111_290, 79_180}},

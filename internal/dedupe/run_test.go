@@ -314,7 +314,7 @@ func TestMissingIndex(t *testing.T) {
 	})
 }
 
-// What a process that was killed left of its batches is in nobody's way, whatever it looks like, and goes away.
+// Tables that a killed run left do not stop the next one, whatever they look like, and go away.
 func TestLeftoverFates(t *testing.T) {
 	t.Parallel()
 	b := in(t, dialect.MySQL)
