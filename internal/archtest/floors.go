@@ -197,6 +197,7 @@ func topRooms() []Room {
 		{Path: "internal/bench", Floor: 5, Kind: Top},
 		{Path: "internal/prove", Floor: 5, Kind: Top},
 		{Path: "internal/mutate", Floor: 5, Kind: Top},
+		{Path: "internal/longform", Floor: 5, Kind: Top},
 		// Measures the linter on public code.
 		{Path: "internal/lint/corpora", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},
