@@ -13,13 +13,10 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/rules/template"
+	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
-
-// sinceMark starts the part of a note that says since when the outcome is
-// unknown, by the store's clock.
-const sinceMark = " [since "
 
 // reconciler asks the upstream whether an intent happened.
 type reconciler struct {
@@ -33,7 +30,7 @@ type reconciler struct {
 // reconcile is the Reconcile of semel.Policy.
 func (c *reconciler) reconcile(ctx context.Context, rec semel.Record) (semel.Reconciliation, error) {
 	since := sinceOf(&rec)
-	note := func(text string) string { return sinceNote(text, since) }
+	note := func(text string) string { return verdict.WithSince(text, since, semel.MaxNoteBytes) }
 	a, ok := ctx.Value(attemptKey{}).(*attempt)
 	if !ok {
 		return semel.Reconciliation{Note: note("not asked by a request")}, nil
@@ -174,20 +171,11 @@ func lookUp(document any, pointer string) (any, bool) {
 // the gateway that held it, may have run. Every reconciliation is a claim of its
 // own, so the note carries the time on.
 func sinceOf(rec *semel.Record) time.Time {
-	if i := strings.LastIndex(rec.Note, sinceMark); i >= 0 {
-		text := strings.TrimSuffix(rec.Note[i+len(sinceMark):], "]")
-		if since, err := time.Parse(time.RFC3339Nano, text); err == nil && since.Before(rec.ClaimedAt) {
-			return since
-		}
+	if _, since, ok := verdict.Since(rec.Note); ok && since.Before(rec.ClaimedAt) {
+		return since
 	}
 	if rec.State == semel.StateClaimed {
 		return rec.LeaseUntil
 	}
 	return rec.SettledAt
-}
-
-// sinceNote appends the mark to a note that leaves room for it.
-func sinceNote(text string, since time.Time) string {
-	mark := sinceMark + since.UTC().Format(time.RFC3339Nano) + "]"
-	return strings.ToValidUTF8(text[:min(len(text), semel.MaxNoteBytes-len(mark))], "") + mark
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -234,4 +235,57 @@ func TestCallerGoesAway(t *testing.T) {
 	close(goOn)
 	check(t, "retry", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k"), 201, "")
 	wantActed(t, &n, 1)
+}
+
+// TestReconciledInConsole (promise 3) shows an operator what the rule found, and since when the outcome is unknown, and does
+// not take the question for an attempt of the caller.
+func TestReconciledInConsole(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	b := &bank{asked: make(chan string, 1)}
+	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
+		c.Rules, c.AdminTokens = parse(t, payments), tokens(t)
+		c.Store = memstore.New(&memstore.Options{Now: clock.now})
+	})
+	pay := func() reply {
+		return d.send(t, http.MethodPost, "/orders/o/payments", `{"amount":1}`, "Idempotency-Key", `"k"`, "Content-Type", "application/json")
+	}
+	from := clock.now()
+	check(t, "first", pay(), 502, "outcome-unknown")
+	to := clock.now()
+	clock.add(time.Hour)
+	b.will(500, "")
+	check(t, "the bank cannot tell", pay(), 409, "outcome-unknown")
+	receive(t, b.asked)
+
+	operators := &door{url: d.admin, client: d.client}
+	r := operators.send(t, http.MethodPost, "/console/login", url.Values{"token": {operatorToken}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+	cookie, _, _ := strings.Cut(r.header.Get("Set-Cookie"), ";")
+	list := operators.send(t, http.MethodGet, "/console/unknown", "", "Cookie", cookie).body
+	_, link, _ := strings.Cut(list, `<a href="/console/records/`)
+	digest, _, _ := strings.Cut(link, `"`)
+	record := operators.send(t, http.MethodGet, "/console/records/"+digest, "", "Cookie", cookie).body
+	_, link, _ = strings.Cut(list, `it may have happened or not, since <time datetime="`)
+	text, _, _ := strings.Cut(link, `"`)
+	if since, err := time.Parse(time.RFC3339, text); err != nil || since.Before(from.Truncate(time.Millisecond)) || since.After(to) {
+		t.Errorf("it is unknown since %q, want %v to %v", text, from, to)
+	}
+	for page, wants := range map[string][]string{
+		list: {"The reconcile rule found: the upstream&#39;s answer 500 says neither"},
+		record: {
+			`<time datetime="` + text + `">`, "Since then it is not known", "asked whether it happened: attempt 2, with fence", "It found no certain answer",
+			"<dt>Reconcile rule</dt><dd><bdi>the upstream&#39;s answer 500 says neither</bdi>",
+		},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page does not say %q: %s", want, page)
+			}
+		}
+		for _, unwanted := range []string{"[since", "It ended without an answer"} {
+			if strings.Contains(page, unwanted) {
+				t.Errorf("the page says %q: %s", unwanted, page)
+			}
+		}
+	}
 }

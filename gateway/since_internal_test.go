@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 // TestSinceWhenItIsUnknown (promise 3): what is not there yet is believed absent
@@ -22,7 +23,7 @@ func TestSinceWhenItIsUnknown(t *testing.T) {
 	if got := sinceOf(&lapsed); !got.Equal(ended) {
 		t.Errorf("lapsed after a minute: since %v, want %v", got, ended)
 	}
-	tried := semel.Record{State: semel.StateUnknown, ClaimedAt: ended.Add(time.Hour), SettledAt: ended.Add(time.Hour), Note: sinceNote("not there yet", ended)}
+	tried := semel.Record{State: semel.StateUnknown, ClaimedAt: ended.Add(time.Hour), SettledAt: ended.Add(time.Hour), Note: verdict.WithSince("not there yet", ended, semel.MaxNoteBytes)}
 	if got := sinceOf(&tried); !got.Equal(ended) {
 		t.Errorf("after a reconciliation in vain: since %v, want %v", got, ended)
 	}

@@ -103,7 +103,7 @@ func (c *Console) flows(k *call) {
 }
 
 func viewFlow(rec *semel.Record) flowRow {
-	f := flowRow{row: row{operatorview.ViewRecord(rec), became(rec)}}
+	f := flowRow{row: viewRow(rec)}
 	f.Flow, f.Scope, _ = strings.Cut(strings.TrimPrefix(rec.Scope, verdict.FlowScopes), ":")
 	return f
 }

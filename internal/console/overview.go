@@ -96,7 +96,8 @@ func (c *Console) ask(ctx context.Context, p *overviewPage) error {
 		state := operator.State(rec).String()
 		counts[state]++
 		if state == semel.StateUnknown.String() {
-			p.OldestUnknown = &row{operatorview.ViewRecord(rec), became(rec)}
+			oldest := viewRow(rec)
+			p.OldestUnknown = &oldest
 		}
 		return nil
 	})

@@ -26,6 +26,7 @@ type recordPage struct {
 	operatorview.Record
 
 	Story    []moment
+	Asked    string   // what the reconcile rule found, in place of a note
 	Headers  []header // in the order of their names
 	Body     string   // the recorded body, or why it is not shown
 	Readable bool
@@ -83,6 +84,9 @@ func (c *Console) record(k *call, status int) {
 	}
 	p.Record, p.Story, p.Flow = operatorview.ViewRecord(&rec), story(&rec, &given), c.flowOf(ctx, &rec)
 	p.Open = operator.State(&rec) == semel.StateUnknown
+	if found, _, ok := reconciled(&rec); ok {
+		p.Asked, p.Note = found, ""
+	}
 	p.Ask, p.Check, p.Logged = question(&rec), checkOf(&rec), c.kept != nil
 	c.addSteps(ctx, &p, &rec)
 	if !k.session.ReadOnly {
@@ -120,7 +124,11 @@ func story(rec *semel.Record, by *operator.Entry) []moment {
 		add(time.Time{}, fmt.Sprintf("%d earlier attempts ended without an answer, or with an unknown outcome, and were taken over.", earlier), "")
 	}
 	attempt := fmt.Sprintf("attempt %d, with fence %d", rec.Attempt, rec.Fence)
-	if by.Fence != 0 {
+	_, since, asked := reconciled(rec)
+	if asked {
+		add(since, "Since then it is not known whether it happened.", "")
+		add(rec.ClaimedAt, "The reconcile rule of its route asked whether it happened: "+attempt+".", "")
+	} else if by.Fence != 0 {
 		add(rec.ClaimedAt, visible(by.Operator.Name)+" took it over to settle it ("+visible(by.Operator.Via)+"): "+attempt+".", by.Reason)
 	} else {
 		add(rec.ClaimedAt, strings.ToUpper(attempt[:1])+attempt[1:]+", began.", "")
@@ -130,6 +138,8 @@ func story(rec *semel.Record, by *operator.Entry) []moment {
 		add(rec.LeaseUntil, "Its lease ended without an answer: it may have happened or not.", "")
 	case rec.State == semel.StateClaimed:
 		add(rec.LeaseUntil, "It is being executed. Its lease lasts until then, unless it is renewed.", "")
+	case asked:
+		add(rec.SettledAt, "It found no certain answer: it may have happened or not.", "")
 	case rec.State == semel.StateUnknown:
 		add(rec.SettledAt, "It ended without an answer"+after(rec)+": it may have happened or not.", "")
 	case by.Fence != 0:
@@ -139,6 +149,16 @@ func story(rec *semel.Record, by *operator.Entry) []moment {
 	}
 	add(rec.ExpiresAt, "The record expires. After that, the same key executes again.", "")
 	return all
+}
+
+// reconciled returns what a reconcile rule found that could not tell whether the record's intent happened, and since when
+// that is unknown.
+func reconciled(rec *semel.Record) (found string, since time.Time, ok bool) {
+	if rec.State != semel.StateUnknown {
+		return "", time.Time{}, false
+	}
+	found, since, ok = verdict.Since(rec.Note)
+	return strings.TrimPrefix(found, "reconcile: "), since, ok
 }
 
 // after says how long the attempt took; nothing where clocks that jumped cannot tell.

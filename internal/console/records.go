@@ -30,6 +30,20 @@ type row struct {
 
 	// In says what it means for the next attempt.
 	In string
+	// Said is what the attempt said about why its outcome is unknown, or what the reconcile rule found.
+	Said string
+	// Since is the time since when it is unknown, where the reconcile rule has asked after that.
+	Since string
+}
+
+func viewRow(rec *semel.Record) row {
+	r := row{Record: operatorview.ViewRecord(rec), In: became(rec)}
+	if found, since, ok := reconciled(rec); ok {
+		r.Said, r.Since = "The reconcile rule found: "+found, operatorview.Time(since)
+	} else if r.State == semel.StateUnknown.String() {
+		r.Said = rec.Note
+	}
+	return r
 }
 
 // search looks at a bounded number of records.
@@ -40,7 +54,7 @@ func (c *Console) search(k *call, s operator.Search) (*found, error) {
 	f := &found{}
 	p, err := c.records.List(ctx, s, func(rec *semel.Record) error {
 		_ = operatorview.Reveal(c.guard, rec) // an unreadable answer is shown as encrypted
-		f.Records = append(f.Records, row{operatorview.ViewRecord(rec), became(rec)})
+		f.Records = append(f.Records, viewRow(rec))
 		return nil
 	})
 	f.Examined, f.Unordered = p.Examined, p.Unordered
