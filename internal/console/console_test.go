@@ -211,12 +211,15 @@ func TestOtherSites(t *testing.T) {
 		t.Error("the session of before the log-in is still that of after")
 	}
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/console/login", strings.NewReader(url.Values{"token": {aliceToken}, "next": {"//evil.example/"}}.Encode())))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer := must.Get(b.Do(r)) //nolint:bodyclose // it is closed below.
-	noError(t, answer.Body.Close())
-	if to := answer.Header.Get("Location"); to != "/console/" {
-		t.Errorf("after the log-in it goes on with %q", to)
+	var answer *http.Response
+	for _, next := range []string{"//evil.example/", "//evil.example/console/", "https:/console/", "javascript:/console/", "https://evil.example/console/", "/console/\r\nSet-Cookie: a=b", "/console", `/\evil.example/console/`} {
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/console/login", strings.NewReader(url.Values{"token": {aliceToken}, "next": {next}}.Encode())))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer = must.Get(b.Do(r)) //nolint:bodyclose // it is closed below.
+		noError(t, answer.Body.Close())
+		if to := answer.Header.Get("Location"); to != "/console/" {
+			t.Errorf("after the log-in with %q it goes on with %q", next, to)
+		}
 	}
 	for name, want := range map[string]string{"Content-Security-Policy": "frame-ancestors 'none'", "Set-Cookie": "HttpOnly; SameSite=Strict", "Cache-Control": "no-store", "X-Frame-Options": "DENY"} {
 		if got := answer.Header.Get(name); !strings.Contains(got, want) {

@@ -45,7 +45,7 @@ func (c *Console) logIn(w http.ResponseWriter, r *http.Request) {
 	}
 	one := c.sessions.begin(w, r, token)
 	next, err := url.ParseRequestURI(p.Next)
-	if err != nil || next.Host != "" || !strings.HasPrefix(next.Path, Path) {
+	if err != nil || next.Scheme != "" || next.Host != "" || !strings.HasPrefix(next.Path, Path) {
 		next = &url.URL{Path: Path}
 	}
 	if typed, err := url.ParseQuery(p.Typed); err == nil && p.Typed != "" {
