@@ -22,13 +22,14 @@ import (
 )
 
 const (
-	// liveReaders is the bound of pages that follow the console's numbers, and aimReaders the percentage of the processors
-	// that they may take.
-	liveReaders = 32
-	aimReaders  = 1
-	readerPosts = 20_000
-	readerTime  = 10 * time.Second
-	benchToken  = "bench-0123456789abcdef0123456789abcdef"
+	// liveReaders is the bound of pages that follow the console's numbers, which takes so many operators, and aimReaders the
+	// percentage of the processors that they may take.
+	liveReaders   = 32
+	liveOperators = 4
+	aimReaders    = 1
+	readerPosts   = 20_000
+	readerTime    = 10 * time.Second
+	benchToken    = "bench-0123456789abcdef0123456789abcdef"
 )
 
 // benchConsole measures the processor time of POSTs with a key, and of all readers of the console's event stream. A rate with and
@@ -41,11 +42,15 @@ func benchConsole(ctx context.Context, s *contest.Settings) (*contest.Table, err
 		return nil, err
 	}
 	defer shut(store)
-	token, err := adminapi.NewToken("bench", benchToken, true)
-	if err != nil {
-		return nil, err
+	var tokens []adminapi.Token
+	for i := range liveOperators {
+		token, err := adminapi.NewToken("bench"+strconv.Itoa(i), benchToken+strconv.Itoa(i), true)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, token)
 	}
-	gw, err := gateway.New(&gateway.Config{Upstream: upstream.URL, Store: store, AdminTokens: []adminapi.Token{token}})
+	gw, err := gateway.New(&gateway.Config{Upstream: upstream.URL, Store: store, AdminTokens: tokens})
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +58,15 @@ func benchConsole(ctx context.Context, s *contest.Settings) (*contest.Table, err
 	front, admin := serve(gw.Handler()), serve(gw.AdminHandler())
 	defer front.Close()
 	defer admin.Close()
-	follower, err := logIn(ctx, admin.URL)
-	if err != nil {
-		return nil, err
+	var followers []*http.Client
+	for i := range liveOperators {
+		follower, err := logIn(ctx, admin.URL, benchToken+strconv.Itoa(i))
+		if err != nil {
+			return nil, err
+		}
+		defer follower.CloseIdleConnections()
+		followers = append(followers, follower)
 	}
-	defer follower.CloseIdleConnections()
 
 	l := newLoad(front.URL+"/invoices", connections, "c-")
 	defer l.close()
@@ -73,7 +82,7 @@ func benchConsole(ctx context.Context, s *contest.Settings) (*contest.Table, err
 	if err != nil {
 		return nil, err
 	}
-	leave, err := follow(ctx, follower, admin.URL)
+	leave, err := follow(ctx, followers, admin.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +136,13 @@ func processorTime(work func() error) (float64, error) {
 }
 
 // logIn returns a client with a session of the console.
-func logIn(ctx context.Context, admin string) (*http.Client, error) {
+func logIn(ctx context.Context, admin, token string) (*http.Client, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return nil, err
 	}
 	client := &http.Client{Jar: jar, Transport: &http.Transport{}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, admin+console.Path+"login", strings.NewReader(url.Values{"token": {benchToken}}.Encode()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, admin+console.Path+"login", strings.NewReader(url.Values{"token": {token}}.Encode()))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +159,7 @@ func logIn(ctx context.Context, admin string) (*http.Client, error) {
 }
 
 // follow starts all readers; leave ends them.
-func follow(ctx context.Context, client *http.Client, admin string) (leave func(), err error) {
+func follow(ctx context.Context, clients []*http.Client, admin string) (leave func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{}, liveReaders)
 	running := 0
@@ -160,13 +169,13 @@ func follow(ctx context.Context, client *http.Client, admin string) (leave func(
 			<-done
 		}
 	}
-	for range liveReaders {
+	for i := range liveReaders {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+console.Path+"live", nil)
 		if err != nil {
 			leave()
 			return nil, err
 		}
-		answer, err := client.Do(r) //nolint:bodyclose // its reader does, or the branch below.
+		answer, err := clients[i%len(clients)].Do(r) //nolint:bodyclose // its reader does, or the branch below.
 		if err == nil && answer.StatusCode != http.StatusOK {
 			shut(answer.Body)
 			err = fmt.Errorf("follow the console: status %d", answer.StatusCode)

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxReaders bounds the pages that follow the numbers at a time, and maxSessionReaders those of one session.
-	maxReaders        = 32
-	maxSessionReaders = 8
+	// maxReaders bounds the pages that follow the numbers at a time, and maxOperatorReaders those of one operator.
+	maxReaders         = 32
+	maxOperatorReaders = 8
 	// liveEvery is the time between two events, and liveWrite bounds how slowly one is read.
 	liveEvery = time.Second
 	liveWrite = 10 * time.Second
@@ -58,30 +58,30 @@ func (c *Console) newsOf(of, what, where string) *news {
 type readers struct {
 	mu  sync.Mutex // guards the fields below
 	all int
-	of  map[string]int // by session
+	of  map[string]int // by operator
 }
 
-// enter reports whether one more may follow. A session that takes all it may leaves places for others.
-func (r *readers) enter(session string) bool {
+// enter reports whether one more may follow. An operator that takes all it may leaves places for others.
+func (r *readers) enter(operator string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all == maxReaders || r.of[session] == maxSessionReaders {
+	if r.all == maxReaders || r.of[operator] == maxOperatorReaders {
 		return false
 	}
 	if r.of == nil {
 		r.of = map[string]int{}
 	}
 	r.all++
-	r.of[session]++
+	r.of[operator]++
 	return true
 }
 
-func (r *readers) leave(session string) {
+func (r *readers) leave(operator string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all--
-	if r.of[session]--; r.of[session] == 0 {
-		delete(r.of, session)
+	if r.of[operator]--; r.of[operator] == 0 {
+		delete(r.of, operator)
 	}
 }
 
@@ -92,11 +92,11 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Log in first.", http.StatusUnauthorized)
 		return
 	}
-	if !c.readers.enter(one.form) {
+	if !c.readers.enter(one.Name) {
 		http.Error(w, "Too many pages follow the numbers already.", http.StatusServiceUnavailable)
 		return
 	}
-	defer c.readers.leave(one.form)
+	defer c.readers.leave(one.Name)
 	control := http.NewResponseController(w)
 	if control.SetReadDeadline(time.Time{}) != nil { // that of the request would end the stream
 		http.Error(w, "This server cannot send events.", http.StatusNotImplemented)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,11 +54,17 @@ type lively struct {
 	done     chan struct{}
 }
 
+func readerToken(i int) string { return strconv.Itoa(i) + robinToken }
+
 func openLively(t *testing.T) *lively {
 	t.Helper()
 	l := &lively{store: &asked{Store: memstore.New(nil)}, done: make(chan struct{})}
 	guard := must.Get(semel.New(l.store, &semel.Options{SweepEvery: -1}))
-	api := must.Get(adminapi.New(guard, &adminapi.Options{Tokens: []adminapi.Token{must.Get(adminapi.NewToken("alice", aliceToken, false))}}))
+	tokens := []adminapi.Token{must.Get(adminapi.NewToken("alice", aliceToken, false))}
+	for i := range 4 {
+		tokens = append(tokens, must.Get(adminapi.NewToken("reader"+strconv.Itoa(i), readerToken(i), true)))
+	}
+	api := must.Get(adminapi.New(guard, &adminapi.Options{Tokens: tokens}))
 	server := httptest.NewUnstartedServer(must.Get(console.New(guard, console.Options{
 		API: api, LiveClaims: 1000, Prometheus: "https://prometheus.example/graph", Done: l.done,
 		History: console.NewHistory(func() console.Counts {
@@ -148,23 +155,22 @@ func TestLiveSession(t *testing.T) {
 	}
 }
 
-// Promise 8: readers have a bound, and one that leaves makes room.
+// Promise 8: readers have a bound, of which no operator takes all by many sessions, and one that leaves makes room.
 func TestLiveReaders(t *testing.T) {
 	t.Parallel()
 	l := openLively(t)
 	var all []*stream
 	b := l.logIn(t, aliceToken)
-	for range 4 {
-		session := l.logIn(t, aliceToken)
+	for i := range 4 {
 		for range 8 {
-			s := session.follow()
+			s := l.logIn(t, readerToken(i)).follow()
 			if s.next(t) == nil {
 				t.Fatalf("reader %d: got status %d", len(all), s.status)
 			}
 			all = append(all, s)
 		}
-		if s := session.follow(); s.status != http.StatusServiceUnavailable {
-			t.Errorf("a ninth page of a session: got status %d", s.status)
+		if s := l.logIn(t, readerToken(i)).follow(); s.status != http.StatusServiceUnavailable {
+			t.Errorf("a ninth page of an operator: got status %d", s.status)
 		}
 	}
 	if s := b.follow(); s.status != http.StatusServiceUnavailable {
