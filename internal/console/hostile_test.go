@@ -98,6 +98,53 @@ func TestFixation(t *testing.T) {
 	}
 }
 
+// Promise 8: an operator that logs in again and again ends sessions of its own, and none of another one.
+func TestSessionsOfOperator(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	alice, robin := w.logIn(t, aliceToken), w.logIn(t, robinToken)
+	for range 20 {
+		w.logIn(t, robinToken)
+	}
+	if status, _ := robin.get("/console/"); status != http.StatusUnauthorized {
+		t.Errorf("the first of 21 sessions: got status %d", status)
+	}
+	if status, _ := alice.get("/console/"); status != http.StatusOK {
+		t.Errorf("another operator: got status %d", status)
+	}
+}
+
+// Promise 10: behind a proxy with TLS, a plain connection does not carry the cookie, and no other host can set it.
+func TestSecureCookie(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/console/login", strings.NewReader(url.Values{"token": {aliceToken}}.Encode())))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", strings.Replace(w.url, "http://", "https://", 1))
+	b := w.browser(t)
+	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer := must.Get(b.Do(r)) //nolint:bodyclose // it is closed below.
+	noError(t, answer.Body.Close())
+	cookies := answer.Cookies()
+	if len(cookies) != 1 || cookies[0].Name != "__Host-semel_console" || !cookies[0].Secure {
+		t.Fatalf("got cookies %v", cookies)
+	}
+	get := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/console/", nil))
+	get.AddCookie(&http.Cookie{Name: "semel_console", Value: "planted by another host"})
+	get.AddCookie(cookies[0])
+	status, page := b.do(get)
+	contains(t, page, "Overview")
+	out := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/console/logout", strings.NewReader(url.Values{"form": {hidden(t, page, "form")}}.Encode())))
+	out.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	out.AddCookie(cookies[0])
+	if b.do(out); status != http.StatusOK {
+		t.Errorf("got status %d", status)
+	}
+	if status, _ := b.do(get); status != http.StatusUnauthorized {
+		t.Errorf("after the log-out: got status %d", status)
+	}
+}
+
 // Promise 8: with 100,000 unknown records, a page has 50 and says how many it looked at.
 func TestManyUnknown(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,10 +15,12 @@ import (
 const (
 	// sessionLife is the time after which an operator logs in again.
 	sessionLife = 8 * time.Hour
-	// maxSessions bounds the sessions at a time; one more ends the oldest.
-	maxSessions = 1000
+	// maxSessions bounds the sessions at a time, and maxOperatorSessions those of one operator; one more ends the oldest.
+	maxSessions         = 1000
+	maxOperatorSessions = 20
 
-	cookieName = "semel_console"
+	plainCookie  = "semel_console"
+	secureCookie = "__Host-" + plainCookie
 )
 
 // session is an operator that logged in.
@@ -43,51 +46,70 @@ func (s *sessions) begin(w http.ResponseWriter, r *http.Request, token adminapi.
 	id, now := rand.Text(), time.Now()
 	one := session{Token: token, form: rand.Text(), until: now.Add(sessionLife)}
 	s.mu.Lock()
-	s.forget(now)
+	s.forget(now, token.Name)
 	s.all[sha256.Sum256([]byte(id))] = one
 	s.mu.Unlock()
-	http.SetCookie(w, cookie(r, id, int(sessionLife/time.Second)))
+	http.SetCookie(w, cookie(cookieFor(r), id, int(sessionLife/time.Second)))
 	return one
 }
 
-// forget removes sessions that are over, and the oldest where there are too many.
-func (s *sessions) forget(now time.Time) {
-	var oldest [sha256.Size]byte
-	var first time.Time
+// forget removes sessions that are over, and the oldest where there are too many. An operator that begins many ends those of
+// no other one.
+func (s *sessions) forget(now time.Time, operator string) {
+	own := 0
+	var oldest, oldestOwn [sha256.Size]byte
+	var first, firstOwn time.Time
 	for id, one := range s.all {
 		if now.After(one.until) {
 			delete(s.all, id)
-		} else if first.IsZero() || one.until.Before(first) {
+			continue
+		}
+		if first.IsZero() || one.until.Before(first) {
 			oldest, first = id, one.until
 		}
+		if one.Name == operator {
+			own++
+			if firstOwn.IsZero() || one.until.Before(firstOwn) {
+				oldestOwn, firstOwn = id, one.until
+			}
+		}
 	}
-	if len(s.all) >= maxSessions {
+	switch {
+	case own >= maxOperatorSessions:
+		delete(s.all, oldestOwn)
+	case len(s.all) >= maxSessions:
 		delete(s.all, oldest)
 	}
 }
 
 // of returns the session of a request.
 func (s *sessions) of(r *http.Request) (session, bool) {
-	found, err := r.Cookie(cookieFor(r))
-	if err != nil {
-		return session{}, false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one, ok := s.all[sha256.Sum256([]byte(found.Value))]
-	return one, ok && time.Now().Before(one.until)
+	for _, name := range []string{secureCookie, plainCookie} {
+		found, err := r.Cookie(name)
+		if err != nil || r.TLS != nil && name == plainCookie {
+			continue
+		}
+		if one, ok := s.all[sha256.Sum256([]byte(found.Value))]; ok {
+			return one, time.Now().Before(one.until)
+		}
+	}
+	return session{}, false
 }
 
-// end ends the session of a request, if it has one.
+// end ends the sessions of a request, if it has any.
 func (s *sessions) end(w http.ResponseWriter, r *http.Request) {
-	found, err := r.Cookie(cookieFor(r))
-	if err != nil {
-		return
+	for _, name := range []string{secureCookie, plainCookie} {
+		found, err := r.Cookie(name)
+		if err != nil {
+			continue
+		}
+		s.mu.Lock()
+		delete(s.all, sha256.Sum256([]byte(found.Value)))
+		s.mu.Unlock()
+		http.SetCookie(w, cookie(name, "", -1))
 	}
-	s.mu.Lock()
-	delete(s.all, sha256.Sum256([]byte(found.Value)))
-	s.mu.Unlock()
-	http.SetCookie(w, cookie(r, "", -1))
 }
 
 // sent reports whether a form came from a page of this session.
@@ -95,17 +117,18 @@ func (one *session) sent(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.PostFormValue(fieldForm)), []byte(one.form)) == 1
 }
 
-// cookieFor is the name of the cookie: over TLS, one that no other host and no plain connection can set.
+// cookieFor is the name of the cookie of a new session: over TLS, one that no other host and no plain connection can set. Behind a
+// proxy, the origin of the form says whether the browser uses TLS.
 func cookieFor(r *http.Request) string {
-	if r.TLS != nil {
-		return "__Host-" + cookieName
+	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://") {
+		return secureCookie
 	}
-	return cookieName
+	return plainCookie
 }
 
-func cookie(r *http.Request, value string, age int) *http.Cookie {
+func cookie(name, value string, age int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure is set where there is TLS; the plain address is loopback, or a tunnel.
-		Name: cookieFor(r), Value: value, Path: "/", MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: name, Value: value, Path: "/", MaxAge: age,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == secureCookie,
 	}
 }
