@@ -161,6 +161,43 @@ func TestSearchBounds(t *testing.T) {
 	})
 }
 
+// TestReadsMatching (promise 8): the database compares, so that of the entries of a window only those that may match are read.
+func TestReadsMatching(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		var events []outcomelog.Event
+		for i := range 100 {
+			events = append(events, created(i))
+		}
+		events[50].Rule, events[50].Fields, events[51].Route = "rare", []string{"email"}, "orders"
+		events[52].Outcome = outcomelog.Rejected
+		events[53].Key = strings.Repeat("ab", 32)
+		a := keep(t, d.DB, events...)
+		for name, q := range map[string]archive.Query{
+			"rule": {Rule: "rare"}, "route": {Route: "orders"}, "outcome": {Outcome: outcomelog.Rejected}, "field": {Field: "email"},
+			"digits": {Keys: []string{"abab"}}, "one of two": {Keys: []string{"abab", "ffff"}},
+		} {
+			page, err := archive.Read(t.Context(), a, q)
+			claimtest.NoError(t, err)
+			if len(page.Entries) != 1 {
+				t.Errorf("by %s, %d entries were read", name, len(page.Entries))
+			}
+			if page := search(t, a, q); len(page.Entries) != 1 || page.Examined != 100 || page.Next != "" {
+				t.Errorf("by %s, %d of %d were found, and the rest from %q", name, len(page.Entries), page.Examined, page.Next)
+			}
+		}
+		if page := search(t, a, archive.Query{Route: "invoices", Limit: 10}); len(page.Entries) != 10 || page.Examined != 10 || page.Next == "" {
+			t.Errorf("a full page has %d of %d entries, and the rest from %q", len(page.Entries), page.Examined, page.Next)
+		}
+		if page := search(t, a, archive.Query{Limit: 100}); len(page.Entries) != 100 || page.Next != "" {
+			t.Errorf("a page of all has %d entries, and the rest from %q", len(page.Entries), page.Next)
+		}
+		if page := search(t, a, archive.Query{Rule: "rare\x00\xff"}); len(page.Entries) != 0 || page.Examined != 100 {
+			t.Errorf("by odd text, %d of %d were found", len(page.Entries), page.Examined)
+		}
+	})
+}
+
 // TestOddText keeps what a database would refuse.
 func TestOddText(t *testing.T) {
 	t.Parallel()

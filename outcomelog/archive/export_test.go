@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/semel-dev/semel/outcomelog"
@@ -21,3 +22,10 @@ func Insert(ctx context.Context, a *Archive, number int64, repeated bool, events
 
 // QueueEvents bounds the events that wait.
 const QueueEvents = queueEvents
+
+// Read returns how many entries the database returns to a search that finds no limit.
+func Read(ctx context.Context, a *Archive, q Query) (page Page, err error) {
+	where, args, _ := a.compared(&q)
+	page, _, err = a.read(ctx, &Query{}, where, append(args, int64(math.MaxInt64), int64(0), MaxExamined), maxLimit, MaxExamined)
+	return page, err
+}

@@ -75,18 +75,66 @@ func (a *Archive) Search(ctx context.Context, q Query) (Page, error) {
 			return Page{}, fmt.Errorf("%w: %q", ErrCursor, q.After)
 		}
 	}
-	limit, examine := bound(q.Limit, maxLimit), bound(q.Examine, MaxExamined)
 	if len(q.Keys) > maxKeys {
 		return Page{}, fmt.Errorf("archive: search: %d keys, at most %d", len(q.Keys), maxKeys)
 	}
-	text, args := a.question(&q, before, examine)
-	//semel:safe it only reads
-	rows, err := a.db.QueryContext(ctx, text, args...)
+	page, err := a.search(ctx, &q, before)
 	if err != nil {
 		return Page{}, fmt.Errorf("archive: search: %w", err)
 	}
-	var page Page
-	var last int64
+	return page, nil
+}
+
+func (a *Archive) search(ctx context.Context, q *Query, before int64) (page Page, err error) {
+	limit, examine := bound(q.Limit, maxLimit), bound(q.Examine, MaxExamined)
+	where, args := a.indexed(q)
+	if where != "" {
+		page, _, err = a.read(ctx, q, where, append(args, before, int64(0), examine), limit, examine)
+		return page, err
+	}
+	// No index finds them: the database compares the entries of a window, and only those that may match are read.
+	window, lowest, err := a.count(ctx, before, 0, examine)
+	if err != nil || window == 0 {
+		return Page{}, err
+	}
+	where, args, exact := a.compared(q)
+	most := examine
+	if exact {
+		most = limit + 1
+	}
+	page, last, err := a.read(ctx, q, where, append(args, before, lowest, most), limit, most)
+	switch {
+	case err != nil:
+		return Page{}, err
+	case page.Next != "":
+		page.Examined, _, err = a.count(ctx, before, last, examine)
+		return page, err
+	}
+	page.Examined = window
+	if window == examine {
+		page.Next = strconv.FormatInt(lowest, 10)
+	}
+	return page, nil
+}
+
+// count returns how many of at most n entries there are from lowest on and below before, and the last of them.
+func (a *Archive) count(ctx context.Context, before, lowest int64, n int) (count int, last int64, err error) {
+	//semel:safe it only reads
+	err = a.db.QueryRowContext(ctx, a.text("SELECT COUNT(*), COALESCE(MIN(id), 0) FROM (SELECT id FROM {{table}} WHERE id < "+a.dialect.Placeholder(1)+
+		" AND id >= "+a.dialect.Placeholder(2)+" ORDER BY id DESC LIMIT "+a.dialect.Placeholder(3)+") examined"), before, lowest, n).Scan(&count, &last)
+	return count, last, err
+}
+
+// read reads up to most entries, the newest first, until it has as many as limit that match. The last three args are the id
+// below which they are, the lowest id, and most.
+func (a *Archive) read(ctx context.Context, q *Query, where string, args []any, limit, most int) (page Page, last int64, err error) {
+	n := len(args)
+	//semel:safe it only reads
+	rows, err := a.db.QueryContext(ctx, a.text("SELECT id, at_ms, door, outcome, intent, intent_rest, route, rule, fields, status, made FROM {{table}} WHERE "+where+
+		"id < "+a.dialect.Placeholder(n-2)+" AND id >= "+a.dialect.Placeholder(n-1)+" ORDER BY id DESC LIMIT "+a.dialect.Placeholder(n)), args...)
+	if err != nil {
+		return Page{}, 0, err
+	}
 	errFull := errors.New("the page is full")
 	err = readAll(rows, func() error {
 		if len(page.Entries) == limit {
@@ -104,12 +152,12 @@ func (a *Archive) Search(ctx context.Context, q Query) (Page, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, errFull) {
-		return Page{}, fmt.Errorf("archive: search: %w", err)
+		return Page{}, 0, err
 	}
-	if errors.Is(err, errFull) || page.Examined == examine {
+	if errors.Is(err, errFull) || page.Examined == most {
 		page.Next = strconv.FormatInt(last, 10)
 	}
-	return page, nil
+	return page, last, nil
 }
 
 func bound(n, most int) int {
@@ -119,21 +167,42 @@ func bound(n, most int) int {
 	return n
 }
 
-// question returns the statement that reads the entries to examine. By key or by created resource, it uses an index.
-func (a *Archive) question(q *Query, before int64, examine int) (text string, args []any) {
-	var where strings.Builder
+// indexed returns the condition by which an index finds the entries, and its arguments; "" for none.
+func (a *Archive) indexed(q *Query) (where string, args []any) {
 	if len(q.Keys) > 0 && !slices.ContainsFunc(q.Keys, func(key string) bool { return len(key) < outcomelog.KeyDigits }) {
 		for _, key := range q.Keys {
 			args = append(args, key[:outcomelog.KeyDigits])
 		}
-		where.WriteString("intent IN (" + a.dialect.Placeholders(1, len(args)) + ") AND ")
-	} else if name := nameOf(cut(q.Made, maxText)); name != "" {
-		args = append(args, name)
-		where.WriteString("made_name = " + a.dialect.Placeholder(1) + " AND made_name <> '' AND ")
+		return "intent IN (" + a.dialect.Placeholders(1, len(args)) + ") AND ", args
 	}
-	args = append(args, before, examine)
-	return a.text("SELECT id, at_ms, door, outcome, intent, intent_rest, route, rule, fields, status, made FROM {{table}} WHERE " + where.String() +
-		"id < " + a.dialect.Placeholder(len(args)-1) + " ORDER BY id DESC LIMIT " + a.dialect.Placeholder(len(args))), args
+	if name := nameOf(cut(q.Made, maxText)); name != "" {
+		return "made_name = " + a.dialect.Placeholder(1) + " AND made_name <> '' AND ", []any{name}
+	}
+	return "", nil
+}
+
+// compared returns a condition that every matching entry fulfils, and its arguments. exact says that others hardly do: a
+// database may not distinguish letters as a query does.
+func (a *Archive) compared(q *Query) (where string, args []any, exact bool) {
+	for _, is := range []struct{ column, value string }{{"rule", q.Rule}, {"route", q.Route}, {"outcome", string(q.Outcome)}} {
+		if is.value != "" {
+			args = append(args, cut(is.value, maxText))
+			where += is.column + " = " + a.dialect.Placeholder(len(args)) + " AND "
+		}
+	}
+	if q.Field != "" {
+		where += "fields <> '[]' AND "
+	}
+	var ranges []string
+	for _, key := range q.Keys { // a digit comes before g
+		key = cut(key[:min(len(key), outcomelog.KeyDigits)], maxText)
+		ranges = append(ranges, "intent >= "+a.dialect.Placeholder(len(args)+1)+" AND intent < "+a.dialect.Placeholder(len(args)+2))
+		args = append(args, key, key+"g")
+	}
+	if len(ranges) > 0 {
+		where += "(" + strings.Join(ranges, " OR ") + ") AND "
+	}
+	return where, args, q.Field == ""
 }
 
 func scan(rows *sql.Rows) (e Entry, id int64, err error) {
