@@ -27,7 +27,7 @@ export default function build(): () => void {
   if (process.env.SEMEL_LONG && !process.env.SEMEL_SCRIPTS) {
     process.env.SEMEL_SCRIPTS = dir;
     execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel"], { cwd: root, stdio: "inherit" });
-    symlinkSync("fill-inbox", join(dir, "run-sql"));
+    for (const name of ["run-sql", "run-outbox"]) symlinkSync("fill-inbox", join(dir, name));
   }
   return () => rmSync(dir, { recursive: true, force: true });
 }

@@ -43,6 +43,30 @@ test("a message in quarantine is released, and its consumer handles it", { tag: 
   await page.context().close();
 });
 
+test("a message that holds its key back is released, and all are published in order", { tag: "@long" }, async ({ browser, service }, info) => {
+  expect(script(service.dir, "run-outbox", "shop.db", "semel.db", "paid-1", "paid-1", "paid-2")).not.toContain("published");
+  const page = await (await browser.newContext({ viewport: { width: 320, height: 800 } })).newPage();
+  const console = await service.console("--dsn", `sqlite:${join(service.dir, "shop.db")}`);
+  await logIn(page, { console });
+  await page.getByRole("link", { name: "Outbox" }).click();
+  await expect(page.getByRole("table")).toContainText("no such queue");
+  await info.attach("outbox", { body: await page.screenshot({ fullPage: true }), contentType: "image/png" });
+  await page.getByRole("link", { name: "paid-1" }).click();
+  await expect(page.locator("dl.facts")).toContainText("order-17, 1 message waits behind it");
+  await page.getByLabel("Release it").check();
+  await page.getByLabel("Reason").fill("the queue is there now");
+  await info.attach("held message", { body: await page.screenshot({ fullPage: true }), contentType: "image/png" });
+  await page.getByRole("button", { name: "Decide as alice" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Outbox");
+  await info.attach("released", { body: await page.screenshot({ fullPage: true }), contentType: "image/png" });
+  expect(script(service.dir, "run-outbox", "shop.db", "semel.db", "none")).toBe("published paid-1\npublished paid-2\n");
+  await page.reload();
+  await expect(page.getByRole("main")).toContainText("None.");
+  await page.getByRole("link", { name: "Audit trail" }).click();
+  await expect(page.getByRole("table")).toContainText("the queue is there now");
+  await page.context().close();
+});
+
 test("a run of dedupe is undone", { tag: "@long" }, async ({ browser, service }, info) => {
   const { dir } = service;
   const rows = (n: number) => sql(dir, `DROP TABLE IF EXISTS proof; CREATE TABLE proof (n CHECK (n = ${n})); INSERT INTO proof SELECT count(*) FROM customers`);

@@ -118,6 +118,21 @@ for (const scripts of [true, false]) {
   });
 }
 
+test("after the log-out, Back shows no page of the session", async ({ browser, desk }) => {
+  const key = randomUUID();
+  await desk.send(key);
+  const page = await (await browser.newContext()).newPage();
+  await logIn(page, desk);
+  await page.goto(`${desk.console}unknown`);
+  await expect(page.getByRole("main")).toContainText(key);
+  await page.getByRole("button", { name: "Log out" }).click();
+  await expect(page.getByLabel("Token")).toBeVisible();
+  await page.goBack();
+  await expect(page.getByLabel("Token")).toBeVisible();
+  await expect(page.getByRole("main")).not.toContainText(key);
+  await page.context().close();
+});
+
 test("a double charge is found by its key", async ({ browser, desk }) => {
   const key = randomUUID();
   for (let i = 0; i < 3; i++) await desk.send(randomUUID());
