@@ -30,7 +30,7 @@ type row struct {
 
 	// In says what it means for the next attempt.
 	In string
-	// Said is what the attempt said about why its outcome is unknown, or what the reconcile rule found.
+	// Said holds why the outcome is unknown: the note of the attempt, or the finding of the reconcile rule.
 	Said string
 	// Since is the time since when it is unknown, where the reconcile rule has asked after that.
 	Since string
