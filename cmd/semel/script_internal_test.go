@@ -25,7 +25,7 @@ const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"semel":        main,
+		"semel":        func() { endWithParent(); main() },
 		"http":         command(2, httpCommand),
 		"deliver":      command(4, deliverCommand),
 		"upstream":     command(2, upstreamCommand),
@@ -40,9 +40,22 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// endWithParent ends a command that a script left in the background once the test that started it was killed.
+func endWithParent() {
+	parent := os.Getppid()
+	go func() {
+		for range time.Tick(time.Second) {
+			if os.Getppid() != parent {
+				os.Exit(1)
+			}
+		}
+	}()
+}
+
 // command is a program for scripts, with at least that many arguments.
 func command(least int, run func(args []string) error) func() {
 	return func() {
+		endWithParent()
 		err := errors.New("arguments are missing: see TestScripts")
 		if len(os.Args) > least {
 			err = run(os.Args[1:])
