@@ -61,7 +61,7 @@ func parseOne(text string, tokens []token, in place) (statement tree.Statement, 
 		}
 	}()
 	if len(text) > maxStatementBytes {
-		return nil, fmt.Errorf("longer than %d bytes", maxStatementBytes)
+		return nil, fmt.Errorf("the statement is longer than the %d KiB that are read of one", maxStatementBytes>>10)
 	}
 	if strings.ContainsRune(text, 0) {
 		return nil, errors.New("syntax error: holds a zero byte")
