@@ -96,6 +96,8 @@ type statements interface {
 	// once marks a query of WITH that is to run once; runOf is the number of the run, as a trigger reads it.
 	once() string
 	runOf() string
+	// inOrder lets a query join its tables in the order in which it names them, where the planner may choose a bad one.
+	inOrder() string
 	// restored ends the list of columns of an INSERT that brings rows back.
 	restored() string
 }

@@ -109,7 +109,7 @@ func (t *table) merged() string {
 func (e *edge) late() string {
 	p := e.parent
 	old := texts.Of(e.refs, func(name string) string { return p.past("a.whole", name) })
-	return "SELECT DISTINCT a.grp FROM semel_dedupe_audit AS a JOIN " + e.rows() + " AS t ON " + equal(of("t", e.cols), old) + " WHERE " + p.merged() + e.alive("t")
+	return "SELECT DISTINCT " + p.inOrder() + "a.grp FROM semel_dedupe_audit AS a JOIN " + e.rows() + " AS t ON " + equal(of("t", e.cols), old) + " WHERE " + p.merged() + e.alive("t")
 }
 
 // rows are the child's rows for which the reference counts.

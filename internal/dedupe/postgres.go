@@ -200,6 +200,7 @@ func (postgresEngine) now(c *catalog.Column) string { return "now()::" + c.Type 
 func (postgresEngine) locking() string              { return " FOR UPDATE OF t" }
 func (postgresEngine) dropFate(*table) string       { return "" }
 func (postgresEngine) once() string                 { return "MATERIALIZED " }
+func (postgresEngine) inOrder() string              { return "" }
 func (postgresEngine) runOf() string                { return "current_setting('semel.merge_run', true)" }
 func (postgresEngine) restored() string             { return " OVERRIDING SYSTEM VALUE" }
 

@@ -27,6 +27,9 @@ type killable struct {
 	killed, statements map[string]int
 }
 
+// mostStatement bounds a statement of MariaDB in seconds, so that one that would not end fails the test.
+const mostStatement = "60"
+
 func newKillable(t *testing.T, d dialect.Dialect) *killable {
 	t.Helper()
 	k := &killable{killed: map[string]int{}, statements: map[string]int{}}
@@ -42,7 +45,7 @@ func newKillable(t *testing.T, d dialect.Dialect) *killable {
 		_, err := open("mysql", server.DSN()).ExecContext(t.Context(), "CREATE DATABASE shop")
 		noError(t, err)
 		db.DSN = "mysql:" + server.DSN() + "shop"
-		db.DB = open("mysql", server.DSN()+"shop")
+		db.DB = open("mysql", server.DSN()+"shop?max_statement_time="+mostStatement)
 	} else {
 		server := testserver.StartPostgres(t, nil)
 		k.server = server

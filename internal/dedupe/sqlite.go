@@ -297,6 +297,7 @@ func (sqliteEngine) createFate(t *table) []string {
 
 func (sqliteEngine) dropFate(*table) string { return "" }
 func (sqliteEngine) once() string           { return "MATERIALIZED " }
+func (sqliteEngine) inOrder() string        { return "" }
 func (sqliteEngine) runOf() string          { return "(SELECT run FROM semel_dedupe_now)" }
 func (sqliteEngine) restored() string       { return "" }
 
