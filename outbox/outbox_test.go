@@ -99,6 +99,17 @@ func TestStatsBesideWriter(t *testing.T) {
 	})
 }
 
+// PostgreSQL does not compile the query that counts, although its price is that of a table which must not be read without an index.
+func TestStatsAreNotCompiled(t *testing.T) {
+	t.Parallel()
+	p := at(t, databases.Open(t, dialect.PostgreSQL), nil)
+	plan, err := outbox.PlanOfStats(t.Context(), p.out)
+	claimtest.NoError(t, err)
+	if !strings.Contains(plan, `"Plan"`) || strings.Contains(plan, `"JIT"`) {
+		t.Errorf("got the plan %s", plan)
+	}
+}
+
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	d := databases.Open(t, dialect.SQLite)
