@@ -194,7 +194,7 @@ func TestOutbox(t *testing.T) {
 
 	b := w.logIn(t, aliceToken)
 	_, page := b.get("/console/outbox")
-	contains(t, page, "stopped", "no such queue &lt;script", "1 behind it", "!<script>")
+	contains(t, page, "held back until the next attempt</dt><dd>0<", "keys stopped until an operator decides</dt><dd>1<", "1 attempt: <bdi>no such queue &lt;script", "1 behind it", "!<script>")
 	path := "/console/outbox/held?id=" + url.QueryEscape(id)
 	_, page = b.get(path)
 	contains(t, page, "order 17 &amp; &lt;b&gt;", "no such queue", "!<script>")

@@ -28,6 +28,8 @@ func TestStoreFails(t *testing.T) {
 		t.Errorf("got status %d", status)
 	}
 	contains(t, page, "The store does not answer", "It is not certain whether the verdict was taken", "!Nothing was changed", "&lt;i&gt;the bank&lt;/i&gt; says no", `action="`+path+`"`)
+	_, front := b.get("/console/")
+	contains(t, front, "The store does not answer, so", "This process", "!<h2>The store</h2>")
 	for _, path := range []string{"/console/records?scope=shop&name=k", path} {
 		status, page := b.get(path)
 		if path == "/console/records/"+digest.String() && status != http.StatusServiceUnavailable {
