@@ -74,7 +74,7 @@ func widths() [columnCount]int {
 }
 
 // ScanRow implements [pgx.RowScanner]. It reads the columns without pgx's plan for each of
-// them, nine of the 25 allocations of a replay.
+// them, which took six of the 21 allocations of a replay.
 func (r *row) ScanRow(rows pgx.Rows) error {
 	values, fields := rows.RawValues(), rows.FieldDescriptions()
 	plain := len(values) == columnCount && len(fields) == columnCount
