@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
 )
@@ -167,6 +168,23 @@ func TestNullKeys(t *testing.T) {
 		b.merge(p)
 		b.want("SELECT id FROM nn", "1")
 	})
+}
+
+// Values of an extension are the same where its index says so, even if the search path does not lead to its operators.
+func TestTypesOfExtensions(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "CREATE SCHEMA ext; CREATE EXTENSION ltree SCHEMA ext; CREATE EXTENSION citext SCHEMA ext; CREATE TABLE x (id int PRIMARY KEY, path ext.ltree, mail ext.citext)",
+		"INSERT INTO x VALUES (1, 'a.b', 'ada'), (2, 'a.b', 'ADA'), (3, 'a', 'Ada')")
+	mails, err := dedupe.KeyRule("x", []string{"mail"}, false)
+	noError(t, err)
+	mails.Fields[0].Raw, mails.Fields[0].Columns = map[dialect.Dialect]string{dialect.PostgreSQL: "mail"}, []string{"mail"}
+	p, err := b.in.Plan(t.Context(), mails, request())
+	noError(t, err)
+	if p.Losers != 2 {
+		t.Errorf("%d losers, want both other spellings", p.Losers)
+	}
+	b.merge(b.plan("x", "path", request()))
+	b.want("SELECT id FROM x ORDER BY id", "1 3")
 }
 
 // Triggers are named, and fire only where they are allowed. One that raises refuses its group, one that keeps rows from

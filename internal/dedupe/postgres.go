@@ -28,7 +28,7 @@ type postgresEngine struct{}
 // lockName is hashed to the number of the advisory lock that lets one process merge at a time.
 const lockName = "semel dedupe"
 
-// settings take as much memory as the build of an index, which needs the same rows in the same order.
+// settings let each sort and each hash take as much memory as the build of an index, which sorts the same rows.
 func (postgresEngine) settings() []string {
 	all := texts.Of([]string{
 		"row_security = off", "datestyle = 'ISO, YMD'", "intervalstyle = 'postgres'", "bytea_output = 'hex'", "extra_float_digits = 1",

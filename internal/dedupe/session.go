@@ -251,6 +251,9 @@ func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request
 	if err == nil && hidden != "" {
 		err = refuse("%s", hidden)
 	}
+	if err == nil {
+		found.hashed, err = s.hashes(ctx, found)
+	}
 	return found, links, err
 }
 

@@ -25,6 +25,8 @@ type site struct {
 	links []link
 	// triggers are those that fire, and what else reacts to rows.
 	triggers []string
+	// hashed says that a join finds the rows of each group.
+	hashed bool
 	// policies are those of the request, with the full names of their tables.
 	policies []policy
 }
