@@ -205,7 +205,7 @@ func (f *dedupePlanFlags) replaces(p *process, text []byte) error {
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil //nolint:nilerr // a file that is not there is made.
 	}
-	if _, err := dedupe.ReadPlan(f.out); err != nil {
+	if _, err := dedupe.ReadPlan(f.out); err != nil && !errors.Is(err, dedupe.ErrVersion) {
 		return usagef("%s exists, and is not a plan that can be replaced: name another file with --out", f.out)
 	}
 	if old, err := os.ReadFile(f.out); err == nil && bytes.Equal(old, text) {

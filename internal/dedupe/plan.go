@@ -1,11 +1,13 @@
 package dedupe
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -282,7 +284,7 @@ func linked(links []link, found *site, table, column string) bool {
 	return false
 }
 
-// ReadPlan reads the file of a plan. An error means that it is not one.
+// ReadPlan reads the file of a plan. An error means that it is not one, or [ErrVersion].
 func ReadPlan(name string) (*Plan, error) {
 	file, err := os.Open(name) //nolint:gosec // named by the operator.
 	if err != nil {
@@ -292,14 +294,26 @@ func ReadPlan(name string) (*Plan, error) {
 	if info, err := file.Stat(); err == nil && info.Size() > maxPlan {
 		return nil, fmt.Errorf("%s has %d bytes, too many for a plan", name, info.Size())
 	}
-	decoder := json.NewDecoder(file)
+	text, err := io.ReadAll(io.LimitReader(file, maxPlan))
+	if err != nil {
+		return nil, err
+	}
+	var kind struct {
+		Version int
+		Dialect string
+		Request json.RawMessage
+	}
+	if json.Unmarshal(text, &kind) == nil && kind.Version != planVersion && kind.Dialect != "" && kind.Request != nil {
+		return nil, fmt.Errorf("%s is %w %d, and this program reads version %d (plan again)", name, ErrVersion, kind.Version, planVersion)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	p := &Plan{}
 	if err := decoder.Decode(p); err != nil {
 		return nil, fmt.Errorf("%s is not a plan of semel dedupe: %w", name, err)
 	}
 	if p.Version != planVersion {
-		return nil, fmt.Errorf("%s is a plan of version %d, and this program reads version %d (plan again)", name, p.Version, planVersion)
+		return nil, fmt.Errorf("%s is not a plan of semel dedupe: it lacks a version, a dialect or a request", name)
 	}
 	return p, p.Request.check()
 }

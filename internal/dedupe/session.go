@@ -22,6 +22,8 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrSQL means that SQL of the request is wrong, in the database's words.
 	ErrSQL = errors.New("the database does not take the SQL of the request")
+	// ErrVersion means that another version of this program made the plan.
+	ErrVersion = errors.New("a plan of version")
 )
 
 func refuse(format string, args ...any) error {
