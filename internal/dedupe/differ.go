@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/dedupe/near"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 )
@@ -44,7 +44,7 @@ func (s *session) differences(ctx context.Context, t *table, keys []string) ([]D
 	}
 	wanted := texts.Of(keys, func(key string) string { return "(" + equal(of("t", t.id), t.unkey(t.literal(key))) + ")" })
 	values := texts.Of(columns, func(name string) string {
-		return fmt.Sprintf("substr(%s, 1, %d)", near.Text(s.Dialect, "t", name), maxCompared)
+		return fmt.Sprintf("substr(%s, 1, %d)", s.text("t."+quote(name), t.column(name)), maxCompared)
 	})
 	rows := make([][]sql.NullString, len(keys))
 	query := "SELECT " + list([]string{t.key(of("t", t.id))}, values) + " FROM " + t.path + " AS t WHERE " + strings.Join(wanted, " OR ")
@@ -70,7 +70,7 @@ func (s *session) differences(ctx context.Context, t *table, keys []string) ([]D
 			continue
 		}
 		d := Difference{Column: name}
-		if impersonal(t.column(name)) {
+		if impersonal(t.column(name)) && !slices.ContainsFunc(rows, func(row []sql.NullString) bool { return s.textual(row[i]) }) {
 			d.Values = texts.Of(rows, func(row []sql.NullString) string { return shown(row[i]) })
 		}
 		all = append(all, d)
@@ -78,10 +78,20 @@ func (s *session) differences(ctx context.Context, t *table, keys []string) ([]D
 	return all, nil
 }
 
-// impersonal reports whether a column holds numbers, times, truth values or UUIDs, as in samples of "semel rules plan".
+// impersonal reports whether a column is of numbers, times, truth values or UUIDs, and of nothing else. A type of the
+// application's own may hold anything, whatever its name.
 func impersonal(c *catalog.Column) bool {
-	base := strings.ToLower(c.Base)
-	return slices.ContainsFunc([]string{"int", "numeric", "decimal", "real", "double", "float", "bool", "date", "time", "uuid"}, func(kind string) bool { return strings.Contains(base, kind) })
+	base, _, _ := strings.Cut(c.Base, " ")
+	return slices.Contains([]string{
+		"int2", "int4", "int8", "float4", "float8", "bool", "interval", "timestamptz", "timetz", // of PostgreSQL
+		"tinyint", "smallint", "mediumint", "int", "integer", "bigint", "float", "double", "boolean", "datetime", "year",
+		"numeric", "decimal", "real", "date", "time", "timestamp", "uuid",
+	}, base)
+}
+
+// textual reports whether SQLite has a text or a blob in a column of numbers: the engine writes them in quotes.
+func (s *session) textual(value sql.NullString) bool {
+	return s.Dialect == dialect.SQLite && strings.Contains(value.String, "'")
 }
 
 func shown(value sql.NullString) string {

@@ -27,3 +27,15 @@ func TestDifferences(t *testing.T) {
 		}
 	})
 }
+
+// A column whose type has a number's name in its own may still hold a text: of it, no value is shown.
+func TestDifferencesHideTexts(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		b.exec(b.by("CREATE TYPE contact_point AS (name text); CREATE TABLE a (id int PRIMARY KEY, k int, n contact_point)", "CREATE TABLE a (id int PRIMARY KEY, k int, n point)", "CREATE TABLE a (id int PRIMARY KEY, k int, n int)"),
+			b.by("INSERT INTO a VALUES (1, 1, ROW('Ada')), (2, 1, ROW('Eva'))", "INSERT INTO a VALUES (1, 1, point(52, 13)), (2, 1, point(52, 14))", "INSERT INTO a VALUES (1, 1, 'Ada'), (2, 1, 'Eva')"))
+		if got := fmt.Sprint(b.plan("a", "k", request()).Differences); got != "[[n (not shown)]]" {
+			b.Errorf("got %s", got)
+		}
+	})
+}
