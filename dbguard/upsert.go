@@ -82,7 +82,8 @@ func (u Upserted) String() string {
 // transactions that upsert one row at the same moment may deadlock, which is an
 // [ErrSerialization]. A change is an insert that finds the row, except on
 // SQLite: it fires triggers BEFORE INSERT as well, and uses up a value of a serial
-// column.
+// column. On MariaDB and MySQL, so does a row that is as it should be, where the sent
+// value is stored in other words: send '5.00' to a decimal(10, 2), not 5.
 //
 // It is right for a state that the sender owns: a profile, a setting, an import
 // of what another system has. It is wrong for sums and counters, where sending
@@ -115,6 +116,7 @@ type upsert struct {
 
 	may, must []string
 	exact     bool // what compares as different would be stored differently
+	idle      int  // updates of a row that differs, and stayed as it was
 }
 
 func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
@@ -171,6 +173,9 @@ func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Ups
 		}
 		u.flag()
 	}
+	if u.idle == maxRounds-1 { // all but the first, before the types were known
+		return Upserted{}, fmt.Errorf("dbguard: upsert into %s: no update makes the row what was sent (a server whose sql_mode is not strict cuts values, and triggers change them)", u.Table)
+	}
 	return Upserted{}, fmt.Errorf("%w: the row in %s changes all the time", ErrSerialization, u.Table)
 }
 
@@ -219,8 +224,12 @@ func (u *upsert) change(ctx context.Context, s Session, read func(Rows) error) (
 	statement := u.update()
 	//semel:safe it writes the values that were sent, which are there the second time
 	n, err := s.Exec(ctx, statement.text, statement.args...)
-	if err != nil || n == 0 {
+	switch {
+	case err != nil:
 		return false, u.failing(s, err)
+	case n == 0:
+		u.idle++
+		return false, nil
 	}
 	return u.changed(ctx, s, read)
 }

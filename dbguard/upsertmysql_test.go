@@ -2,6 +2,7 @@ package dbguard_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -109,6 +110,22 @@ func TestUpsertWhereNoInsertFindsTheRow(t *testing.T) {
 				t.Errorf("%d rows are there, or unchanged, want %d", n, others+1)
 			}
 		})
+	}
+}
+
+// Where a server cuts values, an upsert that is sent again fails, and not as if another try might end better.
+func TestUpsertOfWhatIsCut(t *testing.T) {
+	t.Parallel()
+	db := guardtest.Open(t, dialect.MySQL)
+	customers(t, db)
+	db.SQL.SetMaxOpenConns(1)
+	db.Run(t, "SET SESSION sql_mode = ''", "ALTER TABLE customers MODIFY note varchar(3)")
+	if got, change, err := dbguard.Upsert(t.Context(), db.Database, upsertion("ada", "abcdef", nil), scanNoted); !change.Created || got.Note != "abc" || err != nil {
+		t.Errorf("%+v, %s, %v", got, change, err)
+	}
+	_, _, err := dbguard.Upsert(t.Context(), db.Database, upsertion("ada", "abcdef", nil), scanNoted)
+	if err == nil || errors.Is(err, dbguard.ErrSerialization) || !strings.Contains(err.Error(), "sql_mode is not strict") {
+		t.Errorf("sent again: %v", err)
 	}
 }
 
