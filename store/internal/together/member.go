@@ -28,32 +28,32 @@ func NewMember[C any](ctx context.Context, call C) *Member[C] {
 }
 
 // Context is the context of the call.
-func (r *Member[C]) Context() context.Context { return r.ctx }
+func (m *Member[C]) Context() context.Context { return m.ctx }
 
 // Late returns why the call is not to be made any more: its context has ended.
-func (r *Member[C]) Late() error {
-	if r.ctx.Err() == nil {
+func (m *Member[C]) Late() error {
+	if m.ctx.Err() == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", semel.ErrRolledBack, context.Cause(r.ctx))
+	return fmt.Errorf("%w: %w", semel.ErrRolledBack, context.Cause(m.ctx))
 }
 
 // Answer is the answer to Join. A member is answered once.
-func (r *Member[C]) Answer(err error) { r.done <- err }
+func (m *Member[C]) Answer(err error) { m.done <- err }
 
 // Answer answers all of them.
 func Answer[C any](members []*Member[C], err error) {
-	for _, r := range members {
-		r.Answer(err)
+	for _, m := range members {
+		m.Answer(err)
 	}
 }
 
 // Commit hands over what a member's function made, and waits for the end of the
 // transaction. After [ErrAlone] nothing happened; the end of ctx leaves it open.
-func (r *Member[C]) Commit(ctx context.Context, v *semel.Settlement) error {
-	r.vote <- v
+func (m *Member[C]) Commit(ctx context.Context, v *semel.Settlement) error {
+	m.vote <- v
 	select {
-	case err := <-r.ended:
+	case err := <-m.ended:
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -61,21 +61,21 @@ func (r *Member[C]) Commit(ctx context.Context, v *semel.Settlement) error {
 }
 
 // Refuse ends the transaction for all: the function made nothing.
-func (r *Member[C]) Refuse() { r.vote <- nil }
+func (m *Member[C]) Refuse() { m.vote <- nil }
 
 // Collect waits for what the functions of the members make. It returns the member
 // that refused, or made nothing in time, or nil.
 func Collect[C any](members []*Member[C], most time.Duration) (votes []*semel.Settlement, without *Member[C]) {
 	late := time.NewTimer(most)
 	defer late.Stop()
-	for _, r := range members {
+	for _, m := range members {
 		var vote *semel.Settlement
 		select {
-		case vote = <-r.vote:
+		case vote = <-m.vote:
 		case <-late.C:
 		}
 		if vote == nil {
-			return nil, r
+			return nil, m
 		}
 		votes = append(votes, vote)
 	}
@@ -83,7 +83,7 @@ func Collect[C any](members []*Member[C], most time.Duration) (votes []*semel.Se
 }
 
 // End tells a member how the transaction ended.
-func (r *Member[C]) End(err error) { r.ended <- err }
+func (m *Member[C]) End(err error) { m.ended <- err }
 
 // Begins returns the first word of a statement, in lower case.
 func Begins(sql string) string {

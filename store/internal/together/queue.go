@@ -66,23 +66,23 @@ func (q *Queue[C]) Separate(texts ...string) {
 
 // Join waits for the answer to a call. After [ErrAlone] nothing happened, and
 // after an error that wraps [semel.ErrRolledBack] neither: the context ended first.
-func (q *Queue[C]) Join(r *Member[C]) error {
-	if !q.enqueue(r) {
+func (q *Queue[C]) Join(m *Member[C]) error {
+	if !q.enqueue(m) {
 		return ErrAlone
 	}
 	select {
-	case err := <-r.done:
+	case err := <-m.done:
 		return err
-	case <-r.ctx.Done():
+	case <-m.ctx.Done():
 	}
-	if q.withdraw(r) {
-		return r.Late()
+	if q.withdraw(m) {
+		return m.Late()
 	}
-	return <-r.done // a transaction ends with the contexts of its members, or has a bound
+	return <-m.done // a transaction ends with the contexts of its members, or has a bound
 }
 
 // enqueue takes a place in the queue, and opens a lane where one is free.
-func (q *Queue[C]) enqueue(r *Member[C]) bool {
+func (q *Queue[C]) enqueue(m *Member[C]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) >= room {
@@ -95,15 +95,15 @@ func (q *Queue[C]) enqueue(r *Member[C]) bool {
 			return false
 		}
 	}
-	q.waiting = append(q.waiting, r)
+	q.waiting = append(q.waiting, m)
 	return true
 }
 
 // withdraw takes a call out of the queue. It reports false when a transaction has it.
-func (q *Queue[C]) withdraw(r *Member[C]) bool {
+func (q *Queue[C]) withdraw(m *Member[C]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.Index(q.waiting, r)
+	i := slices.Index(q.waiting, m)
 	if i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 	}
