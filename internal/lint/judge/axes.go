@@ -355,6 +355,9 @@ func (j *judge) insertAgain(in *tree.Insert, res Judgement) answered {
 		}
 	}
 	a.repeat, a.code = RepeatRefused, map[dialect.Dialect]string{dialect.PostgreSQL: "SQLSTATE 23505", dialect.MySQL: "error 1062", dialect.SQLite: "SQLITE_CONSTRAINT"}[j.dialect]
+	if t, _, _ := j.behind(in.Table, in.As, nil, nil); t.table != nil && slices.ContainsFunc(t.table.Keys, func(k *tree.Key) bool { return k.Exclusion }) {
+		a.code += " or 23P01"
+	}
 	return a
 }
 
@@ -397,7 +400,7 @@ func (j *judge) findsByTarget(i *insertion) bool {
 	for _, row := range i.rows {
 		found := false
 		for _, k := range i.t.table.Keys {
-			if j.covers(i, k, row).why == "" && named(k, i.Conflict) {
+			if !k.Exclusion && j.covers(i, k, row).why == "" && named(k, i.Conflict) {
 				found = true
 			}
 		}

@@ -20,7 +20,7 @@ type hole struct {
 // No statement that is known to mislead is called safe, and the database changes at its second run.
 func TestMisleading(t *testing.T) {
 	t.Parallel()
-	for _, h := range slices.Concat(holes, ripples, transitionHoles, shrinkHoles, eachRowHoles) {
+	for _, h := range slices.Concat(holes, ripples, transitionHoles, shrinkHoles, eachRowHoles, exclusionHoles) {
 		t.Run(h.d.String()+"/"+h.name, func(t *testing.T) {
 			t.Parallel()
 			w := newTwice(t, h.d)

@@ -79,7 +79,7 @@ func (t *translator) changes(table string, c *pg.AlterTableCmd) []tree.Change {
 // addColumn translates ADD COLUMN; the constraints after the first of each kind are further changes.
 func (t *translator) addColumn(table string, change tree.Change, def *pg.ColumnDef) []tree.Change {
 	c := t.columnDef(def)
-	nameKeys(table, c.keys)
+	c.keys = nameKeys(table, c.keys)
 	change.Kind, change.Name, change.Column = "add column", c.def.Name, c.def
 	all := []tree.Change{change}
 	for _, k := range c.keys {
@@ -102,9 +102,10 @@ func (t *translator) addConstraint(table string, change tree.Change, c *pg.Const
 		}
 		return tree.Change{Kind: "rename constraint", Name: c.GetIndexname(), To: change.Name, Known: true}
 	}
-	change.Foreign, change.Key = foreign(c, nil), key(c, nil)
-	if change.Key != nil {
-		nameKeys(table, []*tree.Key{change.Key})
+	change.Foreign = foreign(c, nil)
+	if k := t.key(c, nil); k != nil {
+		for _, change.Key = range nameKeys(table, []*tree.Key{k}) { // none, or this one
+		}
 	}
 	switch c.GetContype() { //nolint:exhaustive // default is for the others
 	case pg.ConstrType_CONSTR_NOTNULL:

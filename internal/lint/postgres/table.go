@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 
 	pg "github.com/sqlc-dev/oliphant"
@@ -44,7 +45,7 @@ func (t *translator) createTable(s *pg.CreateStmt) *tree.Define {
 	for _, c := range constraints {
 		t.constrain(table, c)
 	}
-	nameKeys(table.Name.Name, table.Keys)
+	table.Keys = nameKeys(table.Name.Name, table.Keys)
 	return d
 }
 
@@ -53,7 +54,7 @@ func (t *translator) constrain(table *tree.Table, c *pg.Constraint) {
 	if f := foreign(c, nil); f != nil {
 		table.Foreign = append(table.Foreign, f)
 	}
-	k := key(c, nil)
+	k := t.key(c, nil)
 	if k != nil {
 		table.Keys = append(table.Keys, k)
 	}
@@ -96,7 +97,7 @@ func (t *translator) columnDef(n *pg.ColumnDef) columnParts {
 		case pg.ConstrType_CONSTR_GENERATED:
 			c.def.Generated = t.expr(k.GetRawExpr())
 		case pg.ConstrType_CONSTR_PRIMARY, pg.ConstrType_CONSTR_UNIQUE:
-			if last = key(k, []string{c.def.Name}); last != nil {
+			if last = t.key(k, []string{c.def.Name}); last != nil {
 				c.keys = append(c.keys, last)
 				c.def.NotNull = c.def.NotNull || last.Primary
 			}
@@ -119,7 +120,10 @@ var serials = map[string]string{ //nolint:gochecknoglobals // constant
 }
 
 // key returns the key of a constraint, or nil. One WITHOUT OVERLAPS is left out: equal values need not be refused.
-func key(c *pg.Constraint, columns []string) *tree.Key {
+func (t *translator) key(c *pg.Constraint, columns []string) *tree.Key {
+	if c.GetContype() == pg.ConstrType_CONSTR_EXCLUSION {
+		return t.exclusion(c)
+	}
 	primary := c.GetContype() == pg.ConstrType_CONSTR_PRIMARY
 	if !primary && c.GetContype() != pg.ConstrType_CONSTR_UNIQUE || c.GetWithoutOverlaps() {
 		return nil
@@ -140,11 +144,31 @@ func key(c *pg.Constraint, columns []string) *tree.Key {
 	return k
 }
 
+// exclusion returns the key of an exclusion constraint, or nil if it compares a part by another operator than =.
+func (t *translator) exclusion(c *pg.Constraint) *tree.Key {
+	k := &tree.Key{
+		Name: c.GetConname(), Unique: true, Exclusion: true, Where: t.expr(c.GetWhereClause()),
+		Deferred: c.GetDeferrable() || c.GetInitdeferred(),
+	}
+	for _, n := range c.GetExclusions() { // an element, and the name of its operator
+		pair := n.GetList().GetItems()
+		if len(pair) != 2 {
+			return nil
+		}
+		if operator := words(pair[1].GetList().GetItems()); len(operator) != 1 || operator[0] != "=" {
+			return nil
+		}
+		k.Parts = append(k.Parts, t.parts(pair[:1])...)
+	}
+	return k
+}
+
 // maxNameBytes is the length at which PostgreSQL cuts names.
 const maxNameBytes = 63
 
-// nameKeys gives keys without a name the one that the database chooses, if that is certain.
-func nameKeys(table string, keys []*tree.Key) {
+// nameKeys gives keys without a name the one that the database chooses, if that is certain. It leaves out exclusion constraints
+// whose name is not: they could be dropped unnoticed.
+func nameKeys(table string, keys []*tree.Key) []*tree.Key {
 	taken := map[string]bool{}
 	for _, k := range keys {
 		taken[k.Name] = true
@@ -153,21 +177,34 @@ func nameKeys(table string, keys []*tree.Key) {
 		if k.Name != "" {
 			continue
 		}
-		name := table + "_pkey"
-		if !k.Primary {
-			name = table
-			for _, part := range k.Parts {
-				if c, ok := part.(*tree.Column); ok {
-					name += "_" + c.Name
-				}
-			}
-			name += "_key"
-		}
-		if len(name) <= maxNameBytes && !taken[name] {
+		if name := chosenName(table, k); name != "" && len(name) <= maxNameBytes && !taken[name] {
 			k.Name = name
 			taken[name] = true
 		}
 	}
+	return slices.DeleteFunc(keys, func(k *tree.Key) bool { return k.Exclusion && k.Name == "" })
+}
+
+// chosenName returns the name that the database chooses for a key if it is free and not too long, and nothing for an exclusion
+// constraint over an expression, of which it is not certain.
+func chosenName(table string, k *tree.Key) string {
+	if k.Primary {
+		return table + "_pkey"
+	}
+	name := table
+	for _, part := range k.Parts {
+		c, ok := part.(*tree.Column)
+		if !ok && k.Exclusion {
+			return ""
+		}
+		if ok {
+			name += "_" + c.Name
+		}
+	}
+	if k.Exclusion {
+		return name + "_excl"
+	}
+	return name + "_key"
 }
 
 // actions are the actions of foreign keys by the letters of the catalog.

@@ -62,6 +62,9 @@ type Key struct {
 	// NullsSame says that two NULLs are the same (NULLS NOT DISTINCT).
 	NullsSame bool
 	Deferred  bool
+	// Exclusion says that it is an exclusion constraint that compares all parts by =: it refuses what a unique key refuses, but
+	// ON CONFLICT with columns or with an update never finds a row by it.
+	Exclusion bool
 	// First is the column that came first when the key was made, if that is called otherwise now: MySQL names a key without a
 	// name by it.
 	First string

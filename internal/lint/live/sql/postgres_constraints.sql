@@ -1,4 +1,4 @@
--- Primary keys, unique constraints and foreign keys. Those whose index is invalid enforce nothing yet.
+-- Primary keys, unique and exclusion constraints, and foreign keys. Those whose index is invalid enforce nothing yet.
 SELECT
     'constraint',
     o.conname::text,
@@ -8,7 +8,7 @@ SELECT
 FROM pg_catalog.pg_constraint o
 JOIN pg_catalog.pg_class c ON c.oid = o.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_catalog.pg_index x ON x.indexrelid = o.conindid AND o.contype IN ('p', 'u')
-WHERE o.contype IN ('p', 'u', 'f') AND COALESCE(x.indisvalid, TRUE)
+LEFT JOIN pg_catalog.pg_index x ON x.indexrelid = o.conindid AND o.contype IN ('p', 'u', 'x')
+WHERE o.contype IN ('p', 'u', 'x', 'f') AND COALESCE(x.indisvalid, TRUE)
   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') AND n.nspname NOT LIKE 'pg\_temp\_%'
 ORDER BY o.contype = 'f', n.nspname, c.relname, o.conname
