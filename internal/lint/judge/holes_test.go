@@ -234,6 +234,8 @@ create table a(id integer primary key, b_id int references b(id) on delete set n
 	{"time in a condition", pg, "create table d(id int primary key, at timestamptz, n int default 0); insert into d(id,at) values (1,now());", "update d set at=now() + interval '1 microsecond', n=n+1 where at<'now'"},
 	{"dropped index", pg, "create table i(k int not null, j int not null); create unique index a on i(k); create unique index b on i(k); drop index a, b;", "insert into i values (1,1)"},
 	{"dropped index", my, "create table i(k int not null, j int not null); create unique index a on i(k); alter table i drop index a;", "insert into i values (1,1)"},
+	{"dropped index without a name", pg, "create table i(id bigserial, k text not null); create unique index on i(k); drop index i_k_idx;", "insert into i(k) values ('a')"},
+	{"dropped index without a name", pg, "create table i(id bigserial, k text not null); create unique index on i(lower(k)); drop index i_lower_idx;", "insert into i(k) values ('a')"},
 	{"dropped NOT NULL", pg, "create table i(k int not null unique); alter table i alter column k drop not null;", "insert into i values (null)"},
 	{"replaced table", pg, "create table i(k int primary key); drop table public.i; create table if not exists i(k int);", "insert into i values (1)"},
 	{"several truncate triggers", pg, base + "create function lg() returns trigger language plpgsql as $$ begin insert into log values (1); return null; end $$; create trigger tt after truncate on t execute function lg();", "truncate t"},

@@ -122,7 +122,7 @@ func (t *translator) createView(s *pg.ViewStmt) tree.Statement {
 }
 
 func (t *translator) createIndex(s *pg.IndexStmt) *tree.Define {
-	return &tree.Define{
+	d := &tree.Define{
 		Kind: "create index", Name: tree.Name{Name: s.GetIdxname()}, Guarded: s.GetIfNotExists(),
 		Table: &tree.Table{Name: relation(s.GetRelation())},
 		Index: &tree.Key{
@@ -130,6 +130,10 @@ func (t *translator) createIndex(s *pg.IndexStmt) *tree.Define {
 			NullsSame: s.GetNullsNotDistinct(),
 		},
 	}
+	if s.GetIdxname() == "" {
+		d.Index.First = d.Table.Name.Name
+	}
+	return d
 }
 
 // objectKind returns the kind of an object in lower case: "table", "materialized view".

@@ -191,20 +191,18 @@ func chosenName(table string, k *tree.Key) string {
 	if k.Primary {
 		return table + "_pkey"
 	}
-	name := table
+	names, end := []string{table}, "key"
+	if k.Exclusion {
+		end = "excl"
+	}
 	for _, part := range k.Parts {
 		c, ok := part.(*tree.Column)
-		if !ok && k.Exclusion {
+		if !ok {
 			return ""
 		}
-		if ok {
-			name += "_" + c.Name
-		}
+		names = append(names, c.Name)
 	}
-	if k.Exclusion {
-		return name + "_excl"
-	}
-	return name + "_key"
+	return strings.Join(append(names, end), "_")
 }
 
 // actions are the actions of foreign keys by the letters of the catalog.

@@ -67,8 +67,8 @@ func (s *Schema) apply(t *tree.Table, c *tree.Change) {
 	}
 }
 
-// called reports whether a key has a name. MySQL gives a key without one that of its first column,
-// with a number behind it where that is taken.
+// called reports whether a key has a name, or may have it: MySQL gives a key without one that of its first column, with a number
+// behind it where that is taken, and PostgreSQL gives an index that of the table, with columns and more behind it.
 func called(k *tree.Key, name string) bool {
 	if k.Name != "" || k.Primary || len(k.Parts) == 0 {
 		return strings.EqualFold(k.Name, name)
