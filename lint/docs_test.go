@@ -129,6 +129,12 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
+	for d, want := range map[string]string{"postgresql": "as PostgreSQL: ", "mariadb": "as MySQL or MariaDB: ", "sqlite": "as SQLite: "} {
+		found, err := lint.Run(t.Context(), []string{filepath.Join(folder, "broken.sql")}, &lint.Options{Dialect: d})
+		if err != nil || len(found) != 1 || !strings.HasPrefix(found[0].Why, "syntax error "+want) {
+			t.Errorf("as %s: got %+v, %v", d, found, err)
+		}
+	}
 	if _, err := lint.Run(t.Context(), []string{filepath.Join(folder, "absent.sql")}, nil); err == nil {
 		t.Error("a missing file was accepted")
 	}

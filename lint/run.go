@@ -127,7 +127,7 @@ func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowl
 			j, k := judge.Statement(d, known[d].schema, p.Statement), known[d]
 			one := views[d].finding(p, before, after, &at, j)
 			one.Fix = views[d].fix(d, &k, p, j)
-			one.Dialects = []string{d.String()}
+			one.Why, one.Dialects = triedAs(d, one.Why), []string{d.String()}
 			found = append(found, one)
 		}
 		all = worst(all, found)
@@ -157,6 +157,15 @@ func refused(list []tree.Parsed) (n int) {
 
 // isRefused reports whether a reason is that of a parser.
 func isRefused(why string) bool { return strings.HasPrefix(why, "syntax error") }
+
+// triedAs names the dialect in the reason of a parser: most often the statement is written for another one.
+func triedAs(d dialect.Dialect, why string) string {
+	if !isRefused(why) {
+		return why
+	}
+	name := map[dialect.Dialect]string{dialect.PostgreSQL: "PostgreSQL", dialect.MySQL: "MySQL or MariaDB", dialect.SQLite: "SQLite"}[d]
+	return strings.Replace(why, "syntax error", "syntax error as "+name, 1)
+}
 
 // worst returns the worse verdict on each statement. Two dialects that divide a file differently
 // are kept side by side.
