@@ -65,7 +65,7 @@ type Key struct {
 	// Exclusion says that it is an exclusion constraint that compares all parts by =: it refuses what a unique key refuses, but
 	// ON CONFLICT with columns or with an update never finds a row by it.
 	Exclusion bool
-	// First is what the name begins with that the database gives a key without one, if that is not its first column: in MySQL
+	// First begins the name that the database gives a key without one, if that is not its first column: it holds in MySQL
 	// the column that came first when the key was made, in PostgreSQL the table.
 	First string
 	// Hidden says that the key is on the row id of SQLite under one of its own names, which an
