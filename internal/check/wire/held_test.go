@@ -137,7 +137,7 @@ func TestHeldRequestsThatGetNoAnswer(t *testing.T) {
 		before func(held *wire.Held, cancel func()) // the release
 		want   error
 	}{
-		"silence":             {wire.Client{Timeout: 50 * time.Millisecond}, func(*wire.Held, func()) {}, wire.ErrTimeout},
+		"silence":             {wire.Client{Timeout: 50 * time.Millisecond, Dial: connectsAnyway}, func(*wire.Held, func()) {}, wire.ErrTimeout},
 		"context ended later": {wire.Client{}, func(_ *wire.Held, cancel func()) { cancel() }, context.Canceled},
 		"closed":              {wire.Client{}, func(held *wire.Held, _ func()) { held.Close() }, wire.ErrCut},
 	} {
