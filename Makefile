@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell sql arch fmt build demo model bench bench-stores bench-overload bench-guards bench-dedupe bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test test-long slowest check lint shell sql arch fmt build demo model bench bench-stores bench-overload bench-guards bench-scale bench-dedupe bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -69,6 +69,9 @@ bench-stores: ## the network stores against the bare work on the same databases,
 
 bench-overload: ## ever more callers through the gateway on every store: the rate must not collapse
 	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only overload
+
+bench-scale: ## what an intent costs on every store, and the machines that higher rates need
+	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only '^scale$$'
 
 bench-guards: ## each guard of dbguard against the bare statement on the same database, as ratios
 	@scripts/prepare --on-disk --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'

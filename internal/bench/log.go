@@ -13,6 +13,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/bench/contest"
+	"github.com/semel-dev/semel/internal/bench/cycle"
 	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -38,10 +39,10 @@ func benchLog(ctx context.Context, s *contest.Settings) (*contest.Table, error) 
 	}
 	defer shut(logged)
 	samples, err := contest.Measure(ctx, s, []contest.Subject{
-		{Name: "sqlite 64", Do: newCycler(lite, "a", manyCallers).run},
-		{Name: "log 64", Do: newCycler(logged, "b", manyCallers).run},
-		{Name: "sqlite 1", Do: newCycler(lite, "c", 1).run},
-		{Name: "log 1", Do: newCycler(logged, "d", 1).run},
+		{Name: "sqlite 64", Do: cycle.New(lite, "a", manyCallers).Run},
+		{Name: "log 64", Do: cycle.New(logged, "b", manyCallers).Run},
+		{Name: "sqlite 1", Do: cycle.New(lite, "c", 1).Run},
+		{Name: "log 1", Do: cycle.New(logged, "d", 1).Run},
 	})
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, er
 		}
 		defer shut(store)
 		began := time.Now()
-		if err := newCycler(store, "fill", manyCallers).run(ctx, n); err != nil {
+		if err := cycle.New(store, "fill", manyCallers).Run(ctx, n); err != nil {
 			return nil, err
 		}
 		stores[i], fill[i] = store, time.Since(began)
@@ -77,8 +78,8 @@ func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, er
 	debug.FreeOSMemory()
 	memory := residentBytes()
 	samples, err := contest.Measure(ctx, s, []contest.Subject{
-		{Name: "few", Do: newCycler(stores[0], "a", manyCallers).run},
-		{Name: "many", Do: newCycler(stores[1], "b", manyCallers).run},
+		{Name: "few", Do: cycle.New(stores[0], "a", manyCallers).Run},
+		{Name: "many", Do: cycle.New(stores[1], "b", manyCallers).Run},
 		{Name: "few, replay", Do: replayer(stores[0], fewLogRecords)},
 		{Name: "many, replay", Do: replayer(stores[1], manyLogRecords)},
 	})
@@ -114,11 +115,10 @@ func benchLogLarge(ctx context.Context, s *contest.Settings) (*contest.Table, er
 
 // replayer looks up existing records.
 func replayer(store semel.Store, records int) func(context.Context, int) error {
-	c := newCycler(store, "fill", 1)
 	return func(ctx context.Context, n int) error {
 		for i := range n {
 			name := "fill" + strconv.Itoa(1+i*7919%records)
-			if _, err := c.store.Lookup(ctx, semel.Key{Scope: "tenant-7 POST /invoices", Name: name}.Digest()); err != nil {
+			if _, err := store.Lookup(ctx, semel.Key{Scope: cycle.Scope, Name: name}.Digest()); err != nil {
 				return fmt.Errorf("look up %s: %w", name, err)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/bench/contest"
+	"github.com/semel-dev/semel/internal/bench/cycle"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/redisstore"
 )
@@ -45,13 +46,13 @@ func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error
 	}
 	body := string(bytes.Repeat([]byte{'x'}, rowBytes))
 	k := &keys{prefix: prefix}
-	cycles := newCycler(store, prefix, manyCallers)
+	cycles := cycle.New(store, prefix, manyCallers)
 	grouped, err := groupcommit.New(store, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer shut(grouped) // and store
-	shipped := newCycler(grouped, prefix+"g", manyCallers)
+	shipped := cycle.New(grouped, prefix+"g", manyCallers)
 	meter := func(context.Context) ([]contest.Counter, error) {
 		return []contest.Counter{{Name: "writes", Value: float64(w.writes.Load())}, {Name: "bytes sent", Value: float64(w.bytes.Load())}}, nil
 	}
@@ -67,8 +68,8 @@ func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error
 			}
 			return set(ctx, key)
 		}},
-		{Name: "claim + settle", One: cycles.one, Rival: "two SETs"},
-		{Name: "claim + settle, as shipped: group commit", One: shipped.one, Rival: "two SETs", Aim: aimRedis},
+		{Name: "claim + settle", One: cycles.One, Rival: "two SETs"},
+		{Name: "claim + settle, as shipped: group commit", One: shipped.One, Rival: "two SETs", Aim: aimRedis},
 	}}).Run(ctx, s, t)
 	if err != nil {
 		return nil, err

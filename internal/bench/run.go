@@ -16,6 +16,7 @@ func sections() []contest.Section {
 		{Name: "gateway", Run: benchGateway},
 		{Name: "console", Run: benchConsole},
 		{Name: "overload", Run: benchOverload},
+		{Name: "scale", Run: benchScale},
 		{Name: "stores-postgres", Run: benchPostgres},
 		{Name: "flow", Run: benchFlow},
 		{Name: "stores-mysql", Run: benchMySQL},

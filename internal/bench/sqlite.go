@@ -4,52 +4,18 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/bench/contest"
+	"github.com/semel-dev/semel/internal/bench/cycle"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 const (
 	manyCallers    = 64
 	aimGroupCommit = 5.0
-	outcomeBytes   = 300
 )
-
-// cycler runs claim and settlement on a store, on fresh keys.
-type cycler struct {
-	store   semel.Store
-	callers int
-	serial  atomic.Int64
-	outcome []byte
-	prefix  string
-}
-
-func newCycler(store semel.Store, prefix string, callers int) *cycler {
-	return &cycler{store: store, callers: callers, outcome: make([]byte, outcomeBytes), prefix: prefix}
-}
-
-// run does n full cycles, spread over the callers.
-func (c *cycler) run(ctx context.Context, n int) error {
-	return contest.Spread(ctx, c.callers, n, c.one)
-}
-
-func (c *cycler) one(ctx context.Context) error {
-	key := semel.Key{Scope: "tenant-7 POST /invoices", Name: c.prefix + strconv.FormatInt(c.serial.Add(1), 10)}
-	rec, won, err := c.store.Claim(ctx, semel.ClaimParams{
-		Digest: key.Digest(), Scope: key.Scope, Name: key.Name,
-		Lease: semel.DefaultLease, Retention: semel.DefaultRetention,
-	})
-	if err != nil || !won {
-		return fmt.Errorf("claim %q: won %v: %w", key.Name, won, err)
-	}
-	return c.store.Settle(ctx, rec.Digest, rec.Fence, semel.Settlement{
-		State: semel.StateCompleted, Outcome: c.outcome, Kept: true, Retention: semel.DefaultRetention,
-	})
-}
 
 // single lets only one caller at a time into the store, so that nothing can
 // share a commit: what a store without group commit does.
@@ -78,9 +44,9 @@ func benchSQLite(ctx context.Context, s *contest.Settings) (*contest.Table, erro
 	defer shut(store)
 	alone := &single{Store: store, seat: make(chan struct{}, 1)}
 	samples, err := contest.Measure(ctx, s, []contest.Subject{
-		{Name: "1", Do: newCycler(store, "a", 1).run},
-		{Name: "64 alone", Do: newCycler(alone, "b", manyCallers).run},
-		{Name: "64 shared", Do: newCycler(store, "c", manyCallers).run},
+		{Name: "1", Do: cycle.New(store, "a", 1).Run},
+		{Name: "64 alone", Do: cycle.New(alone, "b", manyCallers).Run},
+		{Name: "64 shared", Do: cycle.New(store, "c", manyCallers).Run},
 	})
 	if err != nil {
 		return nil, err
