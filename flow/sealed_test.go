@@ -232,6 +232,10 @@ func TestBackgroundForgetsTheFlowFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	testserver.Eventually(t, "an order", func() bool { return orders.Load() == 1 })
+	testserver.Eventually(t, "the end of the attempt", func() bool { // no attempt lasts for 30 hours
+		rec, err := g.Lookup(t.Context(), flowKey)
+		return err == nil && rec.State == semel.StateUnknown
+	})
 	clock.Advance(30 * time.Hour)
 	bDown.Store(false)
 	testserver.Eventually(t, "a charge", func() bool { clock.Advance(time.Minute); return charges.Load() == 1 })
