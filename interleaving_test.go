@@ -38,7 +38,7 @@ func (t *turns) take(who string, verb func()) {
 	t.moved.Broadcast()
 }
 
-// leave gives up the turns that who has left.
+// leave gives up the remaining turns of who.
 func (t *turns) leave(who string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

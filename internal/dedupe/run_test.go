@@ -250,7 +250,7 @@ func TestRightsOnChildren(t *testing.T) {
 	})
 }
 
-// limited is the database for a new user who has these rights on a table, and all of the others.
+// limited connects as a new user with these rights on table and every right on the other tables.
 func (b *bench) limited(rights, table string) *dedupe.Database {
 	b.Helper()
 	if b.Dialect == dialect.MySQL {
