@@ -34,7 +34,7 @@ func TestDoContextEnds(t *testing.T) {
 	t.Parallel()
 	eachDoor(t, func(t *testing.T, d door) {
 		t.Helper()
-		for name, policy := range map[string]semel.Policy{"caller": {}, "time": {MaxRun: 300 * time.Millisecond}} {
+		for name, policy := range map[string]semel.Policy{"caller": {}, "time": {MaxRun: 2 * time.Second}} {
 			t.Run(name, func(t *testing.T) {
 				b := setUpTx(t, d, &semel.Options{Policy: policy})
 				_, second := b.second(t, nil)
