@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	aimOverload    = 0.8
+	aimOverload    = 0.85
 	overloadRounds = 3
 	overloadLength = 10 // rounds of other sections
 	overloadWarmUp = time.Second

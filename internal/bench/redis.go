@@ -19,7 +19,7 @@ import (
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
-const aimRedis = 0.6
+const aimRedis = 0.8
 
 // benchRedis compares claim and settle with two commands that store as much,
 // through the same client.
