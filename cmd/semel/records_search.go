@@ -148,7 +148,7 @@ func (f *searchFlags) print(p *process, page *archive.Page) error {
 			Next     string `json:"next"`
 		}{page.Examined, page.Next})
 	}
-	_, err := fmt.Fprintf(p.stderr, "Read %d entries; continue with --after %s\n", page.Examined, page.Next)
+	_, err := fmt.Fprintf(p.stderr, "Entries read: %d. Continue with --after %s\n", page.Examined, page.Next)
 	return err
 }
 
