@@ -13,6 +13,8 @@
 //	transaction  processes call Do of the store: effect and outcome are one commit
 //	gateway      two semel gateways on one store, before an application without keys
 //
+// A log belongs to one process, so on a log one child asks with the goroutines of all, and one gateway serves.
+//
 // All kinds but clock suffer every fault at once: the processes are killed at
 // random instants and started again, stopped for longer than a lease, their
 // connections break, replies are lost after the step was taken, and all

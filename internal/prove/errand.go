@@ -16,13 +16,14 @@ import (
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/waiting"
+	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 const (
 	childWord = "child"
 	kindApp   = "app" // of an errand: the application behind the gateways
-	hands     = 2     // goroutines of one child
+	hands     = 2     // goroutines of one child, where several share the store
 )
 
 // errand is the task of a child, as JSON in its one argument.
@@ -39,6 +40,7 @@ type errand struct {
 	Began   int64
 	Seed    uint64
 	Index   int // of the child
+	Hands   int // its goroutines
 	Terms   terms
 }
 
@@ -82,7 +84,7 @@ func (e *errand) askStore(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return e.each(hands, func(client int, random *rand.Rand) error {
+	return e.each(e.Hands, func(client int, random *rand.Rand) error {
 		h := &historian{
 			store: store, events: events, random: random, client: client, run: e.Run, began: e.Began,
 			terms: e.Terms, known: map[int]*acquaintance{},
@@ -124,9 +126,12 @@ func patiently[T any](ctx context.Context, open func(context.Context) (T, error)
 // shared commits, or with outcomes in memory in addition. A memory of outcomes
 // measures by the process's clock, so it cannot know that the store's jumped.
 func (e *errand) open(ctx context.Context) (semel.Store, error) {
-	if path, ok := strings.CutPrefix(e.DSN, "sqlite:"); ok && e.Clock != "" {
+	switch scheme, path, _ := strings.Cut(e.DSN, ":"); {
+	case scheme == sqlite && e.Clock != "":
 		return sqlitestore.Open(ctx, path, &sqlitestore.Options{Now: hostClock{e.Clock}.now})
-	} else if ok {
+	case scheme == logged && e.Clock != "":
+		return logstore.Open(ctx, path, &logstore.Options{Now: hostClock{e.Clock}.now})
+	case scheme == sqlite || scheme == logged:
 		return openstore.Open(ctx, e.DSN, nil)
 	}
 	dsn, err := url.Parse(e.DSN)

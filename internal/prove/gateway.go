@@ -46,15 +46,19 @@ func (st *stage) gateways(ctx context.Context, e errand) (*cast, error) {
 	if err := os.WriteFile(rules, fmt.Appendf(nil, rulesText, e.Run), 0o600); err != nil {
 		return nil, err
 	}
-	addresses, err := freeAddresses(ctx, gateways+1)
+	fronts := gateways
+	if e.Store == logged {
+		fronts = 1 // a log belongs to one process
+	}
+	addresses, err := freeAddresses(ctx, fronts+1)
 	if err != nil {
 		return nil, err
 	}
-	app, fronts := addresses[0], addresses[1:]
+	app, addresses := addresses[0], addresses[1:]
 	behind := e
 	behind.Kind, behind.Address = kindApp, app
 	company := &cast{children: []*child{st.child(behind)}}
-	for _, front := range fronts {
+	for _, front := range addresses {
 		company.children = append(company.children, &child{start: func(ctx context.Context) *exec.Cmd {
 			return exec.CommandContext(ctx, st.binary, "gateway", "--upstream", "http://"+app, //nolint:gosec // our own binary.
 				"--listen", front, "--admin", "off", "--store", e.DSN, "--rules", rules)
@@ -67,7 +71,7 @@ func (st *stage) gateways(ctx context.Context, e errand) (*cast, error) {
 	}
 	asking, stop := context.WithCancel(ctx)
 	asked := make(chan error, 1)
-	go func() { asked <- e.askGateways(asking, fronts) }()
+	go func() { asked <- e.askGateways(asking, addresses) }()
 	company.end = func() error {
 		stop()
 		err := <-asked

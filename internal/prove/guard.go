@@ -122,7 +122,7 @@ func (e *errand) askGuard(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, witness.Close()) }()
-	return e.ask(ctx, hands, func(ctx context.Context, a *asker, w wish) word {
+	return e.ask(ctx, e.Hands, func(ctx context.Context, a *asker, w wish) word {
 		ctx, cancel := context.WithTimeout(ctx, verbLimit)
 		defer cancel()
 		key := semel.Key{Scope: e.Run, Name: w.Key}

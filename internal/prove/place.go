@@ -53,7 +53,7 @@ type places struct {
 // needs one. What a server acknowledges survives its death.
 func (ps *places) open(ctx context.Context, sc scenario) (*place, error) {
 	p := &place{}
-	if sc.store == sqlite {
+	if sc.inFiles() {
 		return p, ps.openFile(p, sc)
 	}
 	var clock *dbserver.Clock
@@ -112,10 +112,10 @@ func (ps *places) start(ctx context.Context, p *place, store string, clock *dbse
 
 func (ps *places) openFile(p *place, sc scenario) error {
 	name := filepath.Join(ps.dir, sc.kind)
-	p.dsn = "sqlite:" + name + ".db"
+	p.dsn = sc.store + ":" + name + "." + sc.store
 	switch sc.kind {
 	case kindTransaction:
-		p.driver, p.rows = "sqlite", "file:"+name+".db?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)"
+		p.driver, p.rows = "sqlite", "file:"+name+".sqlite?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)"
 		p.dsn = p.rows // records and rows are in one file
 	case kindClock:
 		p.clock = name

@@ -32,6 +32,7 @@ const (
 	mysql    = "mysql"
 	redis    = "redis"
 	sqlite   = "sqlite"
+	logged   = "log"
 )
 
 // scenario is a kind on a store.
@@ -41,14 +42,17 @@ func (sc scenario) name() string { return sc.kind + "/" + sc.store }
 
 func scenarios() (all []scenario) {
 	for _, kind := range []string{kindStore, kindClock, kindGuard, kindTransaction, kindGateway} {
-		for _, store := range []string{postgres, mysql, redis, sqlite} {
-			if kind != kindTransaction || store != redis {
+		for _, store := range []string{postgres, mysql, redis, sqlite, logged} {
+			if kind != kindTransaction || store != redis && store != logged {
 				all = append(all, scenario{kind, store})
 			}
 		}
 	}
 	return all
 }
+
+// inFiles reports whether the store has no server, whose processes could crash or whose connections could break.
+func (sc scenario) inFiles() bool { return sc.store == sqlite || sc.store == logged }
 
 // promises returns the numbers from docs/guarantees.md that the scenario attacks.
 func (sc scenario) promises() []int {
@@ -80,7 +84,7 @@ func (sc scenario) faults() []string {
 	switch {
 	case sc.kind == kindClock:
 		return []string{faultClock}
-	case sc.store == sqlite:
+	case sc.inFiles():
 		return []string{faultKill, faultPause}
 	}
 	return []string{faultKill, faultPause, faultCut, faultCrash}
@@ -123,7 +127,7 @@ func (st *stage) play(ctx context.Context, sc scenario, p *place, long time.Dura
 	}
 	e := errand{
 		Kind: sc.kind, Store: sc.store, DSN: p.dsn, Clock: p.clock, Jumps: p.set != nil, Dir: st.dir, Run: filepath.Base(st.dir), Began: monotonic(),
-		Seed: st.seed, Terms: sc.terms(), Witness: filepath.Join(st.dir, "effects"),
+		Seed: st.seed, Hands: hands, Terms: sc.terms(), Witness: filepath.Join(st.dir, "effects"),
 	}
 	if sc.kind == kindTransaction {
 		if err := makeEffects(ctx, p); err != nil {
@@ -152,7 +156,10 @@ func (st *stage) cast(ctx context.Context, e errand) (*cast, error) {
 		return st.gateways(ctx, e)
 	}
 	company := &cast{}
-	for e.Index = range children {
+	if e.Store == logged { // it belongs to one process, which does the work of all
+		e.Hands *= children
+	}
+	for e.Index = range children * hands / e.Hands {
 		c := st.child(e)
 		if err := c.up(ctx); err != nil {
 			return nil, err

@@ -78,7 +78,7 @@ func (e *errand) askTransactions(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, guard.Close()) }() //nolint:contextcheck // closing is not part of the work.
-	return e.ask(ctx, hands, func(ctx context.Context, a *asker, w wish) word {
+	return e.ask(ctx, e.Hands, func(ctx context.Context, a *asker, w wish) word {
 		ctx, cancel := context.WithTimeout(ctx, transactionLimit)
 		defer cancel()
 		return wordFor(d.do(ctx, guard, semel.Key{Scope: e.Run, Name: w.Key}, a.value()))
