@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
+	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
@@ -68,6 +69,10 @@ func stores() map[string]func(*testing.T) semel.Store {
 		"sqlite": func(t *testing.T) semel.Store {
 			t.Helper()
 			return must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "semel.db"), nil))
+		},
+		"log": func(t *testing.T) semel.Store {
+			t.Helper()
+			return must.Get(logstore.Open(t.Context(), filepath.Join(t.TempDir(), "semel.log"), nil))
 		},
 	}
 }

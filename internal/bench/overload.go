@@ -57,7 +57,9 @@ type namedStore struct{ name, dsn string }
 // overloadStores returns the stores that are at hand; forget removes what was
 // made for them.
 func overloadStores(ctx context.Context, s *contest.Settings) (stores []namedStore, forget func(), err error) {
-	stores, forget = []namedStore{{"SQLite", "sqlite:" + filepath.Join(s.Dir, "overload.db")}}, func() {}
+	stores, forget = []namedStore{
+		{"SQLite", "sqlite:" + filepath.Join(s.Dir, "overload.db")}, {"log", "log:" + filepath.Join(s.Dir, "overload.log")},
+	}, func() {}
 	if dsn := os.Getenv("SEMEL_TEST_POSTGRES"); dsn != "" {
 		stores = append(stores, namedStore{"PostgreSQL", dsn})
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +47,6 @@ func benchScale(ctx context.Context, s *contest.Settings) (*contest.Table, error
 		return nil, err
 	}
 	defer forget()
-	stores = append(stores, namedStore{"log", "log:" + filepath.Join(s.Dir, "scale.log")})
 	uses := map[string]func(context.Context, string) (usage, error){
 		"SQLite": fileUsage, "log": fileUsage, "PostgreSQL": postgresUsage, "MariaDB": mysqlUsage, "Redis": redisUsage,
 	}

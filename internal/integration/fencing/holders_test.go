@@ -43,7 +43,7 @@ func newGuard(t *testing.T, store semel.Store) *semel.Guard {
 // of the outcome (promise 1, beyond the store).
 func TestFormerHolderIsFencedOut(t *testing.T) {
 	t.Parallel()
-	for name, open := range systems() {
+	for name, open := range stores() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)

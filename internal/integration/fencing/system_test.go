@@ -17,6 +17,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/redisstore"
@@ -49,6 +50,13 @@ func sqlSystems() map[string]func(*testing.T) *system {
 	return all
 }
 
+// stores are the systems, and each store that is not next to one there.
+func stores() map[string]func(*testing.T) *system {
+	all := systems()
+	all["log"] = logSystem
+	return all
+}
+
 func postgresSystem(t *testing.T) *system {
 	t.Helper()
 	dsn := testserver.PostgresDatabase(t)
@@ -75,6 +83,14 @@ func sqliteSystem(t *testing.T) *system {
 		"file:"+file+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(60000)&_txlock=immediate")
 	store, err := sqlitestore.Open(t.Context(), file+".semel", nil)
 	return s.system(t, store, err)
+}
+
+// logSystem is a SQLite database next to records in a log.
+func logSystem(t *testing.T) *system {
+	t.Helper()
+	s := sqliteSystem(t)
+	store, err := logstore.Open(t.Context(), filepath.Join(t.TempDir(), "records"), nil)
+	return s.db.system(t, store, err)
 }
 
 // sqlSystem runs the statements of one dialect.

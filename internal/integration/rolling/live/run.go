@@ -82,7 +82,11 @@ func run(ctx context.Context, previous, present, store string, out io.Writer) (e
 		app: app, upstream: upstream.URL, dir: dir, store: store, previousBinary: previous, presentBinary: present,
 		out: out, first: map[string]answer{},
 	}
-	if err := d.phases(ctx); err != nil {
+	phases := d.phases
+	if strings.HasPrefix(store, "log:") { // it belongs to one process
+		phases = d.turns
+	}
+	if err := phases(ctx); err != nil {
 		return err
 	}
 	d.countExecutions()
@@ -121,6 +125,30 @@ func (d *deploy) phases(ctx context.Context) error {
 		d.ask(ctx, phase, previous)
 	}
 	return previous.stop()
+}
+
+// turns are a deploy that ends each build before it starts the next, and goes back.
+func (d *deploy) turns(ctx context.Context) error {
+	for _, turn := range []struct {
+		name, binary string
+		phases       []string
+	}{
+		{"previous", d.previousBinary, []string{"before"}},
+		{"present", d.presentBinary, []string{"before", "after"}},
+		{"rolled-back", d.previousBinary, []string{"before", "after"}},
+	} {
+		g, err := d.start(ctx, turn.name, turn.binary)
+		if err != nil {
+			return err
+		}
+		for _, phase := range turn.phases {
+			d.ask(ctx, phase, g)
+		}
+		if err := g.stop(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *deploy) start(ctx context.Context, name, binary string) (*gateway, error) {
