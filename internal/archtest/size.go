@@ -52,7 +52,7 @@ func features() []feature {
 		{"brokers", "brokers for tests, and their adapters in nested modules", sizes{0, 0, 0, 0, 2_500, 1_250}},
 		{"console", "internal/console with its pages and charts, its verb in cmd/semel, deploy", sizes{0, 1, 0, 0, 3_840, 2_190}},
 		{"dedupe", "internal/dedupe with its guard, pace, view, differences, rights and undo, its verbs in cmd/semel, its rivals in internal/bench", sizes{0, 0, 0, 0, 11_575, 4_250}},
-		{"engines", "internal/bench/{contest,order,engines,temporal}, its rival processes, scale and Pebble, and examples/which", sizes{0, 0, 0, 0, 1_920, 650}},
+		{"engines", "internal/bench/{contest,order,engines,temporal}, its rival processes, Caddy, scale and Pebble, and examples/which", sizes{0, 0, 0, 0, 1_935, 650}},
 		{"flow", "flow, and what the root package needs for it", sizes{1, 28, 0, 55, 2_220, 4_250}},
 		{"guard", "the guard, its doors, stores, gateway and check: everything without a row of its own", sizes{20, 504, 104, 3_635, 111_300, 79_190}},
 		{"inbox", "inbox, and its verbs in cmd/semel", sizes{1, 16, 0, 0, 1_860, 1_700}},

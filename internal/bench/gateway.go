@@ -28,18 +28,23 @@ const (
 	keyedPost, unkeyedGet = "POST with a key", "GET without a key"
 	rivalProxy            = "a plain ReverseProxy"
 
-	nginxConfig = `pid %s;
+	nginxConfig = `daemon off;
+pid DIR/nginx.pid;
 worker_processes auto;
 events { worker_connections 1024; }
 http {
   access_log off;
-  upstream app { keepalive %d; server %s; }
+  upstream app { keepalive 64; server UPSTREAM; }
   keepalive_requests 1000000000;
   server {
-    listen %[5]s backlog=%[4]d;
+    listen ADDRESS backlog=128;
     location / { proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; }
   }
 }
+`
+	caddyConfig = `{"admin": {"disabled": true, "config": {"persist": false}},
+"apps": {"http": {"servers": {"one": {"listen": ["ADDRESS"], "automatic_https": {"disable": true},
+"routes": [{"handle": [{"handler": "reverse_proxy", "upstreams": [{"dial": "UPSTREAM"}]}]}]}}}}}
 `
 )
 
@@ -74,8 +79,10 @@ func benchGateway(ctx context.Context, s *contest.Settings) (*contest.Table, err
 		{name: "gateway on a log", start: on("log:" + filepath.Join(s.Dir, "gateway.log")), keyed: aimDurable, unkeyed: aimUnkeyed},
 		{name: "gateway on memory", start: on("memory:"), keyed: aimFromMemory, unkeyed: aimUnkeyed},
 	}
-	if nginx, err := exec.LookPath("nginx"); err == nil {
-		ways = append(ways, proxied{name: "nginx", start: func(ctx context.Context) (*server, error) { return startNginx(ctx, s.Dir, nginx, upstream.url) }})
+	for _, r := range rivals() {
+		if program, err := exec.LookPath(r.name); err == nil {
+			ways = append(ways, proxied{name: r.name, start: func(ctx context.Context) (*server, error) { return r.start(ctx, s.Dir, program, upstream.url) }})
+		}
 	}
 	t := &contest.Table{Title: fmt.Sprintf("gateway: %d connections; load, proxies and upstream are processes on the same machine", connections)}
 	servers := make([]*server, len(ways))
@@ -101,18 +108,28 @@ func startGateway(ctx context.Context, dir, program, upstream, store string) (*s
 	return startCommand(ctx, dir, address, program, "gateway", "--upstream", upstream, "--store", store, "--listen", address, "--admin", "off")
 }
 
-// startNginx starts nginx as a proxy that keeps its connections and writes no access log.
-func startNginx(ctx context.Context, dir, program, upstream string) (*server, error) {
+// rival is another proxy, which keeps its connections and writes no access log. Its arguments and its config may name DIR, CONFIG, ADDRESS and UPSTREAM.
+type rival struct{ name, config, args string }
+
+func rivals() []rival {
+	return []rival{{"nginx", nginxConfig, "-p DIR -c CONFIG -e stderr"}, {"caddy", caddyConfig, "run --config CONFIG"}}
+}
+
+func (r *rival) start(ctx context.Context, dir, program, upstream string) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	config := filepath.Join(dir, "nginx.conf")
-	text := fmt.Sprintf(nginxConfig, filepath.Join(dir, "nginx.pid"), connections, strings.TrimPrefix(upstream, "http://"), 2*connections, address)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	config := filepath.Join(dir, r.name+".conf")
+	named := strings.NewReplacer("DIR", dir, "CONFIG", config, "ADDRESS", address, "UPSTREAM", strings.TrimPrefix(upstream, "http://"))
+	if err := os.WriteFile(config, []byte(named.Replace(r.config)), 0o600); err != nil {
 		return nil, err
 	}
-	return startCommand(ctx, dir, address, program, "-p", dir, "-c", config, "-e", "stderr", "-g", "daemon off;")
+	args := strings.Fields(r.args)
+	for i := range args {
+		args[i] = named.Replace(args[i])
+	}
+	return startCommand(ctx, dir, address, program, args...)
 }
 
 // compareProxies adds a row for each way to the table.
