@@ -8,6 +8,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/groupcommit"
+	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/redisstore"
@@ -15,7 +16,7 @@ import (
 
 // asDSN marks an error that the DSN as written causes.
 func asDSN(err error) error {
-	for _, config := range []error{pgstore.ErrConfig, mysqlstore.ErrConfig, redisstore.ErrConfig} {
+	for _, config := range []error{logstore.ErrConfig, pgstore.ErrConfig, mysqlstore.ErrConfig, redisstore.ErrConfig} {
 		if errors.Is(err, config) {
 			return fmt.Errorf("%w: %w", ErrDSN, err)
 		}

@@ -153,31 +153,35 @@ func openSQLite(ctx context.Context, path string, o *Options) (semel.Store, erro
 	return store, nil
 }
 
-func openLog(ctx context.Context, dir string, o *Options) (semel.Store, error) {
-	if err := checkLog(dir, o.Use); err != nil {
-		return nil, err
-	}
-	store, err := logstore.Open(ctx, dir, &logstore.Options{Logger: o.Logger})
+func openLog(ctx context.Context, rest string, o *Options) (semel.Store, error) {
+	dir, p, err := readLog(rest, o.Use)
 	if err != nil {
 		return nil, err
+	}
+	store, err := logstore.Open(ctx, dir, &logstore.Options{MaxBytes: p.maxBytes, Logger: o.Logger})
+	if err != nil {
+		return nil, asDSN(err)
 	}
 	return store, nil
 }
 
-// checkLog refuses a DSN that does not name the directory of a log.
-func checkLog(dir string, use Use) error {
+// readLog reads the part of a DSN behind its scheme, and refuses what does not name the directory of a log.
+func readLog(rest string, use Use) (dir string, p parameters, err error) {
+	dir, p, err = takeParameters(rest, paramMaxBytes)
 	switch {
+	case err != nil:
+		return "", p, err
 	case dir == "":
-		return fmt.Errorf("%w: log needs a directory (write log:DIR, such as log:/var/lib/semel/log)", ErrDSN)
+		return "", p, fmt.Errorf("%w: log needs a directory (write log:DIR, such as log:/var/lib/semel/log)", ErrDSN)
 	case strings.HasPrefix(dir, "//") && !strings.HasPrefix(dir, "///"):
-		return fmt.Errorf("%w: log takes a directory, not an address (write log:semel-log, or log:/var/lib/semel/log)", ErrDSN)
+		return "", p, fmt.Errorf("%w: log takes a directory, not an address (write log:semel-log, or log:/var/lib/semel/log)", ErrDSN)
 	case strings.Contains(dir, "?"):
-		return fmt.Errorf("%w: log takes no parameters (write log:DIR)", ErrDSN)
+		return "", p, fmt.Errorf("%w: log takes one parameter, %s (write log:DIR, or log:DIR?%s=8GiB)", ErrDSN, paramMaxBytes, paramMaxBytes)
 	}
 	if _, err := os.Stat(dir); use != Serve && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("store: directory %s does not exist (name the one the gateway uses with --store log:DIR)", dir)
+		return "", p, fmt.Errorf("store: directory %s does not exist (name the one the gateway uses with --store log:DIR)", dir)
 	}
-	return nil
+	return dir, p, nil
 }
 
 // LogReport holds the findings of a check or a repair of a log.
@@ -185,14 +189,15 @@ type LogReport = logstore.Report
 
 // CheckLog reads the log that the DSN names, which no process may have open, and reports damage. repair also cuts it out.
 func CheckLog(ctx context.Context, dsn string, repair bool) (LogReport, error) {
-	scheme, dir, err := split(dsn)
+	scheme, rest, err := split(dsn)
 	if err != nil {
 		return LogReport{}, err
 	}
 	if scheme != "log" {
 		return LogReport{}, fmt.Errorf("%w: only a log is checked by this (write log:DIR; databases have checks of their own)", ErrDSN)
 	}
-	if err := checkLog(dir, Operate); err != nil {
+	dir, _, err := readLog(rest, Operate)
+	if err != nil {
 		return LogReport{}, err
 	}
 	if repair {

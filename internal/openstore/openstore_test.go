@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +88,12 @@ func TestOpenWrongDSN(t *testing.T) {
 		"sqlite:semel.db?password=s3cret":                       "takes no parameters",
 		"log:":                                                  "needs a directory",
 		"log://records":                                         "a directory, not an address",
-		"log:records?password=s3cret":                           "takes no parameters",
+		"log:records?password=s3cret":                           "one parameter, semel_max_bytes",
+		"log:records?max_bytes=s3cret":                          "write log:DIR, or log:DIR?semel_max_bytes=8GiB",
+		"log:records?semel_cache=off":                           "knows no parameter semel_cache (its own are semel_max_bytes)",
+		"log:records?semel_max_bytes=large":                     "not a size",
+		"log:records?semel_max_bytes=-1":                        "not a size",
+		"log:" + t.TempDir() + "?semel_max_bytes=1MiB":          "take 8 MiB or more",
 	}
 	for dsn, want := range tests {
 		_, err := openstore.Open(t.Context(), dsn, nil)
@@ -163,6 +169,47 @@ func TestOpenRefusesAForeignFile(t *testing.T) {
 	if after, _ := os.ReadFile(file); !bytes.Equal(after, text) {
 		t.Error("the file was changed")
 	}
+}
+
+// Promise 8: a DSN bounds the files of a log. What is refused says what to change, and claims in flight are still settled.
+func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "records")
+	dsn := "log:" + dir + "?semel_max_bytes=8MiB"
+	store, err := openstore.Open(t.Context(), dsn, nil)
+	must(t, err)
+	inFlight := claimtest.Wins(t, store, claimtest.Params("in flight"))
+	large := claimtest.Completed(strings.Repeat("x", 200<<10))
+	first := claimtest.Wins(t, store, claimtest.Params("0"))
+	claimtest.Settles(t, store, first, large)
+	for i := 1; err == nil && i < 100; i++ {
+		var rec semel.Record
+		if rec, _, err = store.Claim(t.Context(), claimtest.Params(strconv.Itoa(i))); err == nil {
+			err = store.Settle(t.Context(), rec.Digest, rec.Fence, large)
+		}
+	}
+	claimtest.WantErr(t, "", err, semel.ErrFull)
+	claimtest.Words(t, err, dir, "reached its bound of 8388608", "semel_max_bytes", "shorten the retention")
+	claimtest.Settles(t, store, inFlight, claimtest.Completed("done"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	must(t, err)
+	bytes := int64(0)
+	for _, name := range files {
+		info, err := os.Stat(name)
+		must(t, err)
+		bytes += info.Size()
+	}
+	if bytes > 8<<20 {
+		t.Errorf("the files have %d bytes, at most 8 MiB were allowed", bytes)
+	}
+	must(t, store.Close())
+	_, err = openstore.CheckLog(t.Context(), dsn, false)
+	must(t, err)
+	store, err = openstore.Open(t.Context(), dsn, nil)
+	must(t, err)
+	claimtest.WantFound(t, store, first.Digest, semel.StateCompleted)
+	claimtest.WantFound(t, store, inFlight.Digest, semel.StateCompleted)
+	must(t, store.Close())
 }
 
 // A log belongs to one process at a time; the error of a second one says what to do instead.

@@ -17,6 +17,7 @@ const (
 	paramCache       = "semel_cache"        // how much of completed outcomes stays in memory: 32MiB, off
 	paramGroupCommit = "semel_group_commit" // whether concurrent steps share commits: on, off
 	paramMaxConns    = "semel_max_conns"    // MySQL: how many connections the store's pool has at most
+	paramMaxBytes    = "semel_max_bytes"    // log: how large its files become together: 8GiB, off
 )
 
 // mostConns is more than servers admit.
@@ -28,7 +29,8 @@ type parameters struct {
 	prefix      string
 	cacheBytes  int64 // 0 for no cache
 	groupCommit bool
-	maxConns    int // 0 for the store's default
+	maxConns    int   // 0 for the store's default
+	maxBytes    int64 // 0 for no bound
 }
 
 // takeParameters takes Semel's own parameters out of the part of a DSN behind
@@ -98,6 +100,8 @@ func (p *parameters) set(name, value string) (err error) {
 		if value != "on" && value != "off" {
 			err = fmt.Errorf("it is neither on nor off")
 		}
+	case paramMaxBytes:
+		p.maxBytes, err = parseBytes(value)
 	case paramMaxConns:
 		if p.maxConns, err = strconv.Atoi(value); err != nil || p.maxConns < 1 || p.maxConns > mostConns {
 			err = fmt.Errorf("it is not a number from 1 to %d", mostConns)

@@ -77,7 +77,7 @@ func (s *Store) win(sh *shard, h *held, p *semel.ClaimParams, now int64) (claime
 	}
 	e := entry{kind: kindRecord, clock: now, record: h.record}
 	e.claim(p, now)
-	a, err := s.log.add(&e, true)
+	a, err := s.log.add(&e, forClaim)
 	if err != nil || a.ready != nil {
 		return claimed{again: a.ready}, err
 	}

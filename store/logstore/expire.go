@@ -91,7 +91,10 @@ func (j *journal) mostlyExpired(now int64, claims map[int]int64) *segment {
 	}
 	seg := j.window[j.oldest%maxSegments].Load()
 	lives := func(s *segment) int64 { return s.living(now) + claims[s.placeOf(0).segment()] }
-	if lives(seg)*fewLiving <= seg.used-segmentHeader {
+	switch {
+	case j.maxBytes > 0 && lives(seg) > j.free()-j.current.bytes/16:
+		return nil // the copies would not fit
+	case lives(seg)*fewLiving <= seg.used-segmentHeader:
 		return seg
 	}
 	var living, used int64
@@ -152,7 +155,7 @@ func (s *Store) barrier() error {
 // durably adds an entry that no verb waits for.
 func (j *journal) durably(e *entry) error {
 	for {
-		a, err := j.add(e, false)
+		a, err := j.add(e, forExpiry)
 		switch {
 		case err != nil:
 			return err
@@ -215,7 +218,7 @@ func (c *copier) try(e *entry, p place) (again, error) {
 	case transition.Reached(now, e.expires) || !sh.table.find(path, func(there place) bool { return there == p }):
 		return nil, nil
 	}
-	a, err := c.s.log.add(&entry{kind: kindRecord, clock: now, record: rec}, false)
+	a, err := c.s.log.add(&entry{kind: kindRecord, clock: now, record: rec}, forExpiry)
 	if err != nil || a.ready != nil {
 		return a.ready, err
 	}

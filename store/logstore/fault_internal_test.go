@@ -134,7 +134,7 @@ func TestMaxBytes(t *testing.T) {
 	for ; ; n++ {
 		rec, _, err := s.Claim(t.Context(), claimtest.Params(fmt.Sprint("k", n)))
 		if errors.Is(err, semel.ErrFull) {
-			claimtest.Words(t, err, "raise it, or shorten the retention")
+			claimtest.Words(t, err, "reached its bound of 65536", "semel_max_bytes", "shorten the retention")
 			break
 		}
 		claimtest.NoError(t, err)

@@ -87,18 +87,27 @@ type added struct {
 	ready <-chan struct{}
 }
 
-// add adds an entry to the next batch; draw gives it a new fence. Fences grow in the order of the log.
-func (j *journal) add(e *entry, draw bool) (added, error) {
+// purpose says for whom an entry is added, and so how much of the last room it may take.
+type purpose uint8
+
+const (
+	forClaim  purpose = iota // a new claim, which draws a fence
+	forHolder                // a change of a claim that is held
+	forExpiry                // what makes room, and marks
+)
+
+// add adds an entry to the next batch; a new claim gets a fence. Fences grow in the order of the log.
+func (j *journal) add(e *entry, why purpose) (added, error) {
 	size := padded(e.size())
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.dead != nil {
 		return added{}, j.dead
 	}
-	if ready, err := j.room(e, size); ready != nil || err != nil {
+	if ready, err := j.room(e, size, why); ready != nil || err != nil {
 		return added{ready: ready}, err
 	}
-	if draw {
+	if why == forClaim {
 		j.fence++
 		e.fence = j.fence
 	}
@@ -121,9 +130,12 @@ func (j *journal) add(e *entry, draw bool) (added, error) {
 }
 
 // room makes room for an entry, or returns what to wait for.
-func (j *journal) room(e *entry, size int) (<-chan struct{}, error) {
-	if len(j.batch.buf) > 0 && len(j.batch.buf)+size > maxBatchBytes {
+func (j *journal) room(e *entry, size int, why purpose) (<-chan struct{}, error) {
+	switch {
+	case len(j.batch.buf) > 0 && len(j.batch.buf)+size > maxBatchBytes:
 		return j.batch.done, nil
+	case j.maxBytes > 0 && j.free()-int64(size) < j.kept(e, why):
+		return nil, j.atBound()
 	}
 	left := j.current.bytes - j.current.used - int64(size)
 	if j.next == nil {
@@ -154,6 +166,36 @@ func (j *journal) reserve(e *entry) int64 {
 	return j.current.bytes / 128
 }
 
+// free returns how many bytes the log may still add below its bound.
+func (j *journal) free() int64 {
+	free := j.current.bytes - j.current.used
+	if j.next != nil {
+		free += j.next.bytes - segmentHeader
+	}
+	segment := j.nextBytes(0)
+	return free + max(0, j.maxBytes-j.total)/segment*segment
+}
+
+// kept returns how many bytes below the bound are not for this entry. The last segment is for copies of live records,
+// because an expiry that cannot copy makes no room; before it, a quarter of a segment is for those that hold claims.
+func (j *journal) kept(e *entry, why purpose) int64 {
+	segment := j.nextBytes(0)
+	switch {
+	case why == forExpiry:
+		return 0
+	case why == forClaim:
+		return segment + segment/4
+	case len(e.outcome) > 0:
+		return segment
+	}
+	return segment - segment/8
+}
+
+func (j *journal) atBound() error {
+	return fmt.Errorf("logstore: %s: %w: the log has reached its bound of %d bytes (raise Options.MaxBytes, or semel_max_bytes in the DSN, or shorten the retention)",
+		j.name, semel.ErrFull, j.maxBytes)
+}
+
 // roll begins the next segment.
 func (j *journal) roll() {
 	if len(j.batch.buf) > 0 {
@@ -177,13 +219,7 @@ func (j *journal) prepare(size int64) (<-chan struct{}, error) {
 	if j.full != nil && time.Since(j.fullAt) < retryFull {
 		return nil, j.full
 	}
-	bytes := j.bytes
-	if bytes == 0 {
-		bytes = min(maxSegment, 2*j.current.bytes)
-	}
-	for bytes < maxSegment && bytes-segmentHeader < size {
-		bytes *= 2
-	}
+	bytes := j.nextBytes(size)
 	if err := j.fits(bytes); err != nil {
 		j.full, j.fullAt = err, time.Now()
 		return nil, err
@@ -200,13 +236,29 @@ func (j *journal) prepare(size int64) (<-chan struct{}, error) {
 	return j.preparing, nil
 }
 
+// nextBytes returns the size of the next segment, in which an entry of this size fits. Segments grow, but to no more than
+// an eighth of a bound, because they expire as a whole.
+func (j *journal) nextBytes(size int64) int64 {
+	bytes := j.bytes
+	if bytes == 0 {
+		bytes = min(maxSegment, 2*j.current.bytes)
+		if j.maxBytes > 0 {
+			bytes = min(bytes, max(firstSegment, j.maxBytes/8&^(segmentHeader-1)))
+		}
+	}
+	for bytes < maxSegment && bytes-segmentHeader < size {
+		bytes *= 2
+	}
+	return min(bytes, maxSegment)
+}
+
 // fits refuses a segment beyond the bounds of the log.
 func (j *journal) fits(bytes int64) error {
 	switch {
 	case j.current.number+2-j.oldest >= maxSegments:
-		return fmt.Errorf("logstore: %w: the log has %d segments (shorten the retention)", semel.ErrFull, maxSegments)
+		return fmt.Errorf("logstore: %s: %w: the log has %d segments (shorten the retention)", j.name, semel.ErrFull, maxSegments)
 	case j.maxBytes > 0 && j.total+bytes > j.maxBytes:
-		return fmt.Errorf("logstore: %w: the log has %d bytes, and %d more exceed the bound (raise it, or shorten the retention)", semel.ErrFull, j.total, bytes)
+		return j.atBound()
 	}
 	return nil
 }
@@ -293,7 +345,7 @@ func (j *journal) ended() error {
 
 // close syncs the remaining entries, marks the log as complete, and waits.
 func (j *journal) close(clock int64) error {
-	a, err := j.add(&entry{kind: kindMark, clock: clock}, false)
+	a, err := j.add(&entry{kind: kindMark, clock: clock}, forExpiry)
 	if err == nil && a.batch != nil {
 		<-a.batch.done
 		err = a.batch.err

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -13,6 +14,9 @@ const (
 	maxOutcomeBytes = 16 << 20
 )
 
+// ErrConfig means that the options are wrong as written: nothing was opened.
+var ErrConfig = errors.New("logstore: wrong configuration")
+
 // Options are the settings of [Open]. A nil *Options is complete.
 type Options struct {
 	// Now is the source of the store's clock; tests replace it. Default: time.Now.
@@ -20,8 +24,10 @@ type Options struct {
 	// MaxOpen bounds the claimed and unknown records, which are kept in memory. When it is reached, Claim
 	// returns [semel.ErrFull]. Default: 1,048,576.
 	MaxOpen int
-	// MaxBytes bounds the files of the log, at least 8 MiB. When it is reached, Claim and Settle return [semel.ErrFull]
-	// until records have expired. Default: 0, bounded only by the disk.
+	// MaxBytes bounds the files of the log, at least 8 MiB. Of it a segment (an eighth, between 4 and 64 MiB) is kept to
+	// remove expired records, and a quarter of one for those that hold claims. When the rest is used up, Claim returns
+	// [semel.ErrFull] until records have expired; claims in flight can be renewed and settled within that quarter, and a
+	// little longer without an outcome. Default: 0, bounded only by the disk.
 	MaxBytes int64
 	// Logger gets the rare warnings. Default: none is written.
 	Logger *slog.Logger
@@ -46,9 +52,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case full.MaxOpen < 0:
-		return full, errors.New("logstore: Options.MaxOpen is negative")
+		return full, fmt.Errorf("%w: Options.MaxOpen is negative", ErrConfig)
 	case full.MaxBytes != 0 && full.MaxBytes < minMaxBytes && full.segment == 0:
-		return full, errors.New("logstore: Options.MaxBytes is below 8 MiB")
+		return full, fmt.Errorf("%w: a bound of %d bytes is too small (Options.MaxBytes, and semel_max_bytes of a DSN, take 8 MiB or more)", ErrConfig, full.MaxBytes)
 	}
 	return full, nil
 }

@@ -87,27 +87,114 @@ func TestLargerSegment(t *testing.T) {
 	claimtest.NoError(t, again.Close())
 }
 
-// Promise 8: what the holders of claims write last leaves room to remove what expired.
+// Promise 8: what the holders of claims write last on a full disk leaves room to remove what expired.
 func TestFullOfRenewals(t *testing.T) {
 	t.Parallel()
 	clock := &claimtest.Clock{}
-	s := openOn(t, newPowerDisk(), Options{Now: clock.Now, MaxBytes: 4 * powerSegment})
-	var held semel.Record
-	for i := 0; ; i++ {
-		rec, _, err := s.Claim(t.Context(), claimtest.Params(fmt.Sprint("k", i)))
-		if errors.Is(err, semel.ErrFull) {
-			break
-		}
-		claimtest.NoError(t, err)
-		held = rec
-	}
-	for err := error(nil); err == nil; {
-		err = s.Renew(t.Context(), held.Digest, held.Fence, time.Minute)
-	}
+	d := newPowerDisk()
+	d.room = 4 * powerSegment
+	s := openOn(t, d, Options{Now: clock.Now})
+	records := fillUp(t, s, func(int, semel.Record) bool { return true })
+	renewUntilFull(t, s, records[len(records)-1])
 	clock.Advance(1000 * claimtest.Retention)
 	claimtest.NoError(t, s.expire())
 	claimtest.Wins(t, s, claimtest.Params("room again"))
 	claimtest.NoError(t, s.Close())
+}
+
+// fillUp claims until the store is full, and returns the records. It completes each that open does not keep.
+func fillUp(t *testing.T, s *Store, open func(i int, rec semel.Record) bool) (records []semel.Record) {
+	t.Helper()
+	for i := 0; ; i++ {
+		rec, _, err := s.Claim(t.Context(), claimtest.Params(fmt.Sprint("k", i)))
+		if errors.Is(err, semel.ErrFull) {
+			return records
+		}
+		claimtest.NoError(t, err)
+		records = append(records, rec)
+		if !open(i, rec) {
+			claimtest.Settles(t, s, rec, claimtest.Completed(strings.Repeat("x", 200)))
+		}
+	}
+}
+
+func renewUntilFull(t *testing.T, s *Store, rec semel.Record) {
+	t.Helper()
+	err := error(nil)
+	for err == nil {
+		err = s.Renew(t.Context(), rec.Digest, rec.Fence, time.Minute)
+	}
+	claimtest.WantErr(t, "", err, semel.ErrFull)
+}
+
+// keepLong completes a record that lives longer than the test.
+func keepLong(t *testing.T, s *Store, rec semel.Record, bytes int) bool {
+	t.Helper()
+	to := claimtest.Completed(strings.Repeat("x", bytes))
+	to.Retention = 1000 * claimtest.Retention
+	claimtest.Settles(t, s, rec, to)
+	return true
+}
+
+// Promise 8: a log at its bound settles claims in flight with their answers, and has room again when most of it has
+// expired, although a few records in its oldest segment have not.
+func TestFullWithLongLived(t *testing.T) {
+	t.Parallel()
+	clock := &claimtest.Clock{}
+	s := openOn(t, newPowerDisk(), Options{Now: clock.Now, MaxBytes: 4 * powerSegment})
+	const inFlight = 3
+	records := fillUp(t, s, func(i int, rec semel.Record) bool { return i < inFlight || i%10 == 0 && keepLong(t, s, rec, 200) })
+	for _, rec := range records[:inFlight] {
+		claimtest.Settles(t, s, rec, claimtest.Completed(strings.Repeat("x", 1000)))
+	}
+	clock.Advance(2 * claimtest.Retention)
+	claimtest.NoError(t, s.expire())
+	claimtest.Wins(t, s, claimtest.Params("room again"))
+	for i := 10; i < len(records); i += 10 {
+		claimtest.WantFound(t, s, records[i].Digest, semel.StateCompleted)
+	}
+	claimtest.NoError(t, s.Close())
+}
+
+// Promise 8: an expiry that has no room for the copies of what lives copies nothing: it would fill the rest for nothing.
+func TestNoRoomToCopy(t *testing.T) {
+	t.Parallel()
+	clock := &claimtest.Clock{}
+	s := openOn(t, newPowerDisk(), Options{Now: clock.Now, segment: 4 * powerSegment, MaxBytes: 5 * 4 * powerSegment})
+	records := fillUp(t, s, func(i int, rec semel.Record) bool { return i == 0 || s.log.end()[0] == 1 && keepLong(t, s, rec, 5000) })
+	renewUntilFull(t, s, records[0])
+	clock.Advance(2 * claimtest.Retention)
+	before := s.log.end()
+	claimtest.NoError(t, s.expire())
+	if after := s.log.end(); after != before {
+		t.Errorf("the log ended at %v, and ends at %v", before, after)
+	}
+	clock.Advance(2000 * claimtest.Retention)
+	claimtest.NoError(t, s.expire())
+	claimtest.Wins(t, s, claimtest.Params("room again"))
+	claimtest.NoError(t, s.Close())
+}
+
+// Promise 8: segments grow to an eighth of the bound, so that one that expires makes room long before all have.
+func TestBoundedSegments(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for _, c := range []struct {
+		current, bound, entry, want int64
+	}{
+		{firstSegment, 0, 100, 8 * mib},
+		{maxSegment, 0, 100, maxSegment},
+		{firstSegment, 8 * mib, 100, 4 * mib},
+		{8 * mib, 100 * mib, 100, 100 * mib / 8 &^ 4095},
+		{maxSegment, 1 << 40, 100, maxSegment},
+		{4 * mib, 8 * mib, maxOutcomeBytes, 32 * mib},
+		{8 * mib, 100*mib + 7, maxOutcomeBytes, 2 * (100 * mib / 8 &^ 4095)},
+	} {
+		j := journal{maxBytes: c.bound, current: &segment{bytes: c.current}}
+		if got := j.nextBytes(c.entry); got != c.want || got%segmentHeader != 0 {
+			t.Errorf("after a segment of %d with bound %d, for an entry of %d: got %d, want %d", c.current, c.bound, c.entry, got, c.want)
+		}
+	}
 }
 
 // Promise 8: a log that is full of open claims is not copied for ever.

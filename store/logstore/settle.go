@@ -75,7 +75,7 @@ func (s *Store) settle(d *semel.Digest, fence semel.Fence, to *semel.Settlement)
 		e.kind, e.record = kindRecord, *f.rec
 		e.settle(to, now)
 	}
-	a, err := s.log.add(&e, false)
+	a, err := s.log.add(&e, forHolder)
 	if err != nil || a.ready != nil {
 		return changed{again: a.ready}, err
 	}
@@ -115,7 +115,7 @@ func (s *Store) renew(d *semel.Digest, fence semel.Fence, lease time.Duration) (
 	until := transition.Deadlines{Lapses: h.lease, Expires: h.expires}.RenewedAt(now, lease.Milliseconds())
 	e := entry{kind: kindRenew, clock: now}
 	e.digest, e.fence, e.lease, e.expires = *d, uint64(fence), until.Lapses, until.Expires
-	a, err := s.log.add(&e, false)
+	a, err := s.log.add(&e, forHolder)
 	if err != nil || a.ready != nil {
 		return changed{again: a.ready}, err
 	}
