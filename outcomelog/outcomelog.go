@@ -30,6 +30,7 @@ type Door string
 // The doors.
 const (
 	Middleware Door = "middleware" // package semelhttp in a service
+	GRPC       Door = "grpc"       // package semelgrpc in a service
 	Gateway    Door = "gateway"    // the proxy
 	Database   Door = "dbguard"    // a guard in the database
 )

@@ -1,0 +1,99 @@
+package semelgrpc
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/semel-dev/semel/ids"
+)
+
+// ClientOptions are the settings of a client's interceptor. A nil *ClientOptions is complete.
+type ClientOptions struct {
+	// Metadata names the metadata entry that holds the key. Default DefaultMetadata.
+	Metadata string
+	// Mint returns a fresh key: 1 to 255 printable ASCII characters. Default a UUID of version 7.
+	Mint func() string
+	// Files has the descriptors of methods: those that declare an idempotency_level need no key, and get none. Default
+	// protoregistry.GlobalFiles.
+	Files *protoregistry.Files
+}
+
+// WithKeys gives each unary call of a connection a key, as [UnaryClient] does, outside of every interceptor that is
+// chained with [grpc.WithChainUnaryInterceptor], wherever in the list of options that is. So a chained interceptor that
+// retries sends one key; chained before [UnaryClient] it would send two for one wish. Do not use
+// [grpc.WithUnaryInterceptor] on the same connection: the last of the two options replaces the other.
+func WithKeys(o *ClientOptions) (grpc.DialOption, error) {
+	first, err := UnaryClient(o)
+	if err != nil {
+		return nil, err
+	}
+	return grpc.WithUnaryInterceptor(first), nil
+}
+
+// UnaryClient returns an interceptor that gives each call a fresh key, unless its context has one already (see
+// [WithIntent]) or its method needs none. It must be outside of interceptors that retry; the retries of gRPC itself are
+// inside. Streams get no key on their own: a repetition of a keyed stream does not get its messages.
+func UnaryClient(o *ClientOptions) (grpc.UnaryClientInterceptor, error) {
+	var set ClientOptions
+	if o != nil {
+		set = *o
+	}
+	var err error
+	if set.Metadata, err = metadataName(set.Metadata); err != nil {
+		return nil, err
+	}
+	if set.Mint == nil {
+		var fresh ids.UUIDs
+		set.Mint = func() string { return fresh.New().String() }
+	}
+	if set.Files == nil {
+		set.Files = protoregistry.GlobalFiles
+	}
+	var known methods
+	needed := func(method string) KeyPolicy {
+		if levelOf(set.Files, method) == descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN {
+			return KeyRequired
+		}
+		return KeyIgnored
+	}
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if known.policy(method, needed) == KeyRequired && !hasKey(ctx, set.Metadata) {
+			ctx = metadata.AppendToOutgoingContext(ctx, set.Metadata, set.Mint())
+		}
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}, nil
+}
+
+func hasKey(ctx context.Context, name string) bool {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	return len(md.Get(name)) > 0
+}
+
+// WithIntent says that the calls under the returned context are the intent with this key, which is sent with each of
+// them as DefaultMetadata. Keep the key with the wish (a row, a draft, a queue entry) and use it again when the operation
+// is retried, even by another process. A key that another WithIntent has put there is replaced.
+//
+// One intent is one call. Two different requests under one context would share the key, and the second would be refused
+// as a reuse of it.
+func WithIntent(ctx context.Context, key string) context.Context {
+	md, _ := metadata.FromOutgoingContext(ctx) // a copy
+	if md == nil {
+		md = metadata.MD{}
+	}
+	if strings.ContainsAny(key, `",\`) || strings.TrimSpace(key) != key {
+		key = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+	}
+	md.Set(DefaultMetadata, key)
+	return metadata.NewOutgoingContext(ctx, md)
+}
+
+// NewIntent is [WithIntent] with a fresh key, a UUID. Call it once per wish, outside the loop that retries.
+func NewIntent(ctx context.Context) context.Context {
+	var fresh ids.UUIDs
+	return WithIntent(ctx, fresh.New().String())
+}
