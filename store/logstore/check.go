@@ -217,8 +217,12 @@ func (in *inspection) judge() {
 
 // interrupted reports whether all runs from i on hold entries of one sync, which may have been interrupted before them.
 func (in *inspection) interrupted(i int) bool {
+	last := uint64(0)
+	for _, r := range in.runs[:i] {
+		last = max(last, r.last)
+	}
 	for _, r := range in.runs[i:] {
-		if r.sync > in.runs[i-1].last+1 {
+		if r.sync > last+1 {
 			return false
 		}
 	}

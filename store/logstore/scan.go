@@ -51,7 +51,7 @@ func (sc *scanner) next(e *entry) (at int64, ok bool, err error) {
 	at = sc.at
 	sc.at += int64(padded(size))
 	if e.kind == kindGap {
-		sc.at = min(sc.at+max(0, e.clock), sc.seg.bytes)
+		sc.at += min(max(0, e.clock), sc.seg.bytes-sc.at)
 	}
 	return at, true, nil
 }
