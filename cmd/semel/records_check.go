@@ -56,7 +56,7 @@ func (f *recordsFlags) checkLog(cmd *cobra.Command, p *process, repair bool) err
 	if f.json {
 		err = json.NewEncoder(p.stdout).Encode(report)
 	} else {
-		err = printLog(p, report)
+		err = printLog(p, report, repair)
 	}
 	if err == nil && len(report.Damage) > 0 && !repair {
 		err = found(errors.New("the log is damaged (restore a backup, or run: semel records repair)"))
@@ -64,7 +64,11 @@ func (f *recordsFlags) checkLog(cmd *cobra.Command, p *process, repair bool) err
 	return err
 }
 
-func printLog(p *process, r openstore.LogReport) error {
+func printLog(p *process, r openstore.LogReport, repaired bool) error {
+	damage := "damage in"
+	if repaired {
+		damage = "cut out of"
+	}
 	_, err := fmt.Fprintf(p.stdout, "entries: %d, segments: %d, bytes: %d\n", r.Entries, r.Segments, r.Bytes)
 	if r.Unacknowledged > 0 && err == nil {
 		_, err = fmt.Fprintf(p.stdout, "%d bytes at the end were never acknowledged; the next start cuts them off\n", r.Unacknowledged)
@@ -81,8 +85,15 @@ func printLog(p *process, r openstore.LogReport) error {
 			missing += "; the original file: " + d.Saved
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(p.stdout, "damage in %s at byte %d: %s\n", d.Segment, d.At, missing)
+			_, err = fmt.Fprintf(p.stdout, "%s %s at byte %d: %s\n", damage, d.Segment, d.At, missing)
 		}
+	}
+	switch {
+	case !repaired || err != nil:
+	case len(r.Damage) == 0:
+		_, err = fmt.Fprintln(p.stderr, "The log has no damage; nothing was changed.")
+	default:
+		_, err = fmt.Fprintln(p.stderr, "The log can be opened again. The intents of missing entries may be executed again: check what your application did in that time.")
 	}
 	return err
 }

@@ -124,6 +124,20 @@ func TestDiskFull(t *testing.T) {
 	claimtest.NoError(t, s.Close())
 }
 
+// A new log on a full disk is refused, leaves nothing behind, and is made when there is room.
+func TestNewOnFullDisk(t *testing.T) {
+	t.Parallel()
+	d := newPowerDisk()
+	d.room = powerSegment / 2
+	_, err := Open(t.Context(), "sim", &Options{disk: d, segment: powerSegment})
+	claimtest.Words(t, err, "sim", "no space left on device", "free space on the disk")
+	if names, _ := d.names(); len(names) > 0 {
+		t.Errorf("the files %v are left", names)
+	}
+	d.room = 0
+	claimtest.NoError(t, openOn(t, d, Options{}).Close())
+}
+
 // Promise 8: the bound of the log is its files; when what is in them has expired there is room again.
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,8 @@ func lock(dir string) (*os.File, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := os.ReadFile(path) //nolint:gosec // the operator's directory.
 		_ = f.Close()
-		return nil, fmt.Errorf("logstore: %s is %w%s", dir, ErrInUse, holderSuffix(string(holder)))
+		return nil, fmt.Errorf("logstore: %s is %w%s: a log belongs to one at a time (while a gateway has it, its admin API and console show the records; "+
+			"stop it before you check or repair the log; several processes can share a SQLite file)", dir, ErrInUse, holderSuffix(string(holder)))
 	}
 	if err == nil {
 		err = errors.Join(f.Truncate(0), first(fmt.Fprintln(f, os.Getpid())))
@@ -39,5 +40,5 @@ func holderSuffix(pid string) string {
 	if pid = strings.TrimSpace(pid); pid == "" {
 		return ""
 	}
-	return " (process " + pid + ")"
+	return " (" + pid + ")"
 }

@@ -15,8 +15,7 @@ import (
 
 var (
 	// ErrInUse means that another process has the log open.
-	ErrInUse = errors.New("in use by another process, and a log belongs to one at a time (show its records by the admin API of the gateway that has it; " +
-		"several processes share a SQLite file)")
+	ErrInUse   = errors.New("in use by another process")
 	errDamaged = errors.New("damaged")
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -57,7 +58,7 @@ func TestInUse(t *testing.T) {
 	_, repairErr := logstore.Repair(t.Context(), dir)
 	for _, err := range []error{openErr, checkErr, repairErr} {
 		claimtest.WantErr(t, "", err, logstore.ErrInUse)
-		claimtest.Words(t, err, "admin API", "SQLite", dir)
+		claimtest.Words(t, err, dir+" is in use by another process ("+strconv.Itoa(os.Getpid())+"): ", "admin API", "stop it before you check or repair", "SQLite")
 	}
 	claimtest.NoError(t, s.Close())
 	claimtest.NoError(t, mustOpen(t, dir, nil).Close())

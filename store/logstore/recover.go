@@ -38,7 +38,7 @@ func (s *Store) recover(ctx context.Context) error {
 	if len(segments) == 0 {
 		first, err := createSegment(s.log.disk, segment{number: 1, bytes: s.log.firstBytes(), clock: r.now})
 		if err != nil {
-			return fmt.Errorf("logstore: %s: %w", s.log.name, err)
+			return fmt.Errorf("logstore: %s: %w (free space on the disk, or name another directory)", s.log.name, err)
 		}
 		segments = append(segments, first)
 		s.log.window[1].Store(first)
