@@ -161,6 +161,7 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 	core := c.guard.core
 	s.Note = verdict.CutNote(s.Note, MaxNoteBytes)
 	s.Retention = cmp.Or(s.Retention, c.guard.policy.retention(s.State))
+	core.trace.note(&c.ctx, &s)
 	began := time.Now()
 	err := record(s, began)
 	if err != nil && open(err) {

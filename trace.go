@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -24,6 +25,10 @@ type Trace struct {
 	// Swept is called after every sweep of a store that removed something or
 	// failed.
 	Swept func(context.Context, SweepInfo)
+	// Note returns the [Record.Note] of an intent that completes without one, such
+	// as the trace of the work; "" for none. ctx is that of the work. Operators see
+	// it, and [BeginInfo.Note] has it when the outcome is replayed.
+	Note func(ctx context.Context) string
 }
 
 // BeginInfo describes the end of a Begin.
@@ -35,6 +40,7 @@ type BeginInfo struct {
 	Attempt int                // of the claim or of the record met, if any
 	Took    time.Duration      // all of Begin
 	Waited  time.Duration      // the part of it spent waiting for a running twin
+	Note    string             // of the record replayed
 	Err     error
 }
 
@@ -83,6 +89,13 @@ type SweepInfo struct {
 	Err     error
 }
 
+// note fills in the note of a settlement as completed.
+func (t *Trace) note(ctx context.Context, s *Settlement) {
+	if t.Note != nil && s.State == StateCompleted && s.Note == "" {
+		s.Note = verdict.CutNote(t.Note(ctx), MaxNoteBytes)
+	}
+}
+
 func (a *attempt) info(rec *Record, err error) BeginInfo {
 	info := BeginInfo{
 		Digest: a.digest, Scope: a.key.Scope, Err: err,
@@ -101,7 +114,7 @@ func (a *attempt) info(rec *Record, err error) BeginInfo {
 	case a.tx != nil:
 		info.Outcome, info.Fence, info.Attempt = outcomelog.Claimed, a.tx.Fence(), a.tx.Attempt()
 	case rec != nil:
-		info.Outcome = outcomelog.Replayed
+		info.Outcome, info.Note = outcomelog.Replayed, rec.Note
 	default:
 		info.Outcome = outcomeOf(err)
 	}

@@ -248,6 +248,7 @@ func (c *TxClaim) commit(s Settlement) error {
 func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 	began := time.Now()
 	s.Retention = c.guard.policy.retention(s.State)
+	c.guard.core.trace.note(&c.ctx, &s)
 	size := len(s.Outcome)
 	err := c.record(ctx, s)
 	_ = c.tx.Rollback() // gives the connection back
