@@ -49,7 +49,7 @@ func TestAwaitLapsed(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	p := params("k")
-	p.Lease = 300 * time.Millisecond
+	p.Lease = 2 * time.Second
 	rec := wins(t, s, p)
 	told := awaiting(t, s, rec.Digest)
 	wantTold(t, told)
