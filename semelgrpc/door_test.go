@@ -1,14 +1,12 @@
 package semelgrpc_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -110,7 +108,6 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 		d.store = memstore.New(nil)
 		claimtest.Closes(tb, d.store)
 	}
-	o.guard.StoreTimeout = cmp.Or(o.guard.StoreTimeout, 200*time.Millisecond)
 	d.guard = claimtest.Guard(tb, d.store, &o.guard)
 	if o.scope == nil {
 		o.scope = semelgrpc.ScopeBy(everyone)
