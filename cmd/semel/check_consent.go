@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // maxAnswerBytes bounds the answer to a question.
@@ -16,7 +18,7 @@ const maxAnswerBytes = 1 << 10
 // consent announces what will be sent, and asks for permission if one of the hosts is not this machine. The first host
 // is that of the request.
 func (f *checkOutput) consent(p *process, hosts []string, requests int) error {
-	says := fmt.Sprintf("at most %s will be sent to %s, each of which may make a record", count(requests, "request"), hosts[0])
+	says := fmt.Sprintf("at most %s will be sent to %s, each of which may make a record", texts.Count(requests, "request"), hosts[0])
 	if len(hosts) > 1 {
 		says += ", and others to " + strings.Join(hosts[1:], ", ")
 	}

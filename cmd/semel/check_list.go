@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // listed is a check in the output of --list and --dry-run with --json.
@@ -82,6 +83,6 @@ func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
 	if err := printSheet(p, []string{"ID", "RUNS", "WHAT IS CHECKED, OR WHY NOT"}, "No checks.", rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s would send at most %s.\n", count(len(said.Checks), "check"), count(said.Requests, "request"))
+	_, err := fmt.Fprintf(p.stdout, "%s would send at most %s.\n", texts.Count(len(said.Checks), "check"), texts.Count(said.Requests, "request"))
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // readAnswers reads the file of questions that a person answered, if there is one.
@@ -52,6 +53,6 @@ func (f *dedupePlanFlags) printQuestions(p *process, plan *dedupe.Plan) error {
 		file = f.answers
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s in %s: write keep at the row whose value stays, and plan again with --answers %s. Until then, their groups stay as they are.\n",
-		count(int(plan.Questions), "open question"), file, file)
+		texts.Count(plan.Questions, "open question"), file, file)
 	return err
 }

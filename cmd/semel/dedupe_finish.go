@@ -8,6 +8,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 func newDedupeFinish(p *process, f *dedupeFlags) *cobra.Command {
@@ -68,7 +69,7 @@ func (f *dedupeFlags) printFinish(p *process, done *dedupe.Finished) error {
 		}
 	}
 	if len(done.Late) > 0 {
-		return found(fmt.Errorf("rows still refer to merged ones in %s", count(len(done.Late), "group")))
+		return found(fmt.Errorf("rows still refer to merged ones in %s", texts.Count(len(done.Late), "group")))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/dedupe/near"
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 type dedupeNearFlags struct {
@@ -128,6 +129,6 @@ func (f *dedupeNearFlags) write(p *process, result *near.Result) error {
 	if err := errors.Join(result.Write(file), file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", f.out, err)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s in %s: write keep and merge into the column \"decision\".\n", count(len(result.Groups), "group"), f.out)
+	_, err = fmt.Fprintf(p.stdout, "%s in %s: write keep and merge into the column \"decision\".\n", texts.Count(len(result.Groups), "group"), f.out)
 	return err
 }

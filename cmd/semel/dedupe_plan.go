@@ -149,7 +149,7 @@ func (f *dedupePlanFlags) unique() (*rules.Unique, error) {
 		names = append(names, file.Unique[i].Name)
 	}
 	if f.rule == "" {
-		return nil, usagef("%s has %s: name one with --rule (%s)", f.rules.file, count(len(names), "rule"), strings.Join(names, ", "))
+		return nil, usagef("%s has %s: name one with --rule (%s)", f.rules.file, texts.Count(len(names), "rule"), strings.Join(names, ", "))
 	}
 	return nil, usagef("%s has no rule %q (it has %s)", f.rules.file, plainLine(f.rule), strings.Join(names, ", "))
 }
@@ -195,7 +195,7 @@ func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
 	}
 	e := plan.Estimate()
 	_, err = fmt.Fprintf(p.stdout, "%s, each of which locks about %s: %s at 5 000 rows a second.\nThe plan is in %s. Run it with: semel dedupe run %s\n",
-		count(int(e.Batches), "transaction"), count(int(e.Locked), "row"), dedupereport.Duration(e.Time), f.out, f.out)
+		texts.Count(e.Batches, "transaction"), texts.Count(e.Locked, "row"), dedupereport.Duration(e.Time), f.out, f.out)
 	return err
 }
 
@@ -220,8 +220,8 @@ func printDedupePlan(p *process, plan *dedupe.Plan) error {
 	if len(plan.Request.Decided) > 0 {
 		by, winner = "decisions", "the row that was decided on"
 	}
-	if _, err := fmt.Fprintf(p.stdout, "%s by %s: %s, %s to %s; the winner is %s.\n", plan.Request.Table, by, count(int(plan.Groups), "group"),
-		count(int(plan.Losers), "loser"), plan.Request.Losers, winner); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "%s by %s: %s, %s to %s; the winner is %s.\n", plan.Request.Table, by, texts.Count(plan.Groups, "group"),
+		texts.Count(plan.Losers, "loser"), plan.Request.Losers, winner); err != nil {
 		return err
 	}
 	var samples [][]string

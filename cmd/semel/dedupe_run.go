@@ -10,6 +10,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 func newDedupeRun(p *process, f *dedupeFlags) *cobra.Command {
@@ -110,11 +111,19 @@ func (f *dedupeFlags) printRun(p *process, report *dedupe.Report) error {
 	case err != nil:
 		return err
 	case len(report.Refusals) > 0:
-		return found(fmt.Errorf("%s left as they are", count(len(report.Refusals), "group")))
+		return left(len(report.Refusals), "group")
 	case len(report.Late) > 0:
-		return found(fmt.Errorf("rows still refer to merged ones in %s", count(len(report.Late), "group")))
+		return found(fmt.Errorf("rows still refer to merged ones in %s", texts.Count(len(report.Late), "group")))
 	}
 	return nil
+}
+
+// left says that groups or rows did not change.
+func left(n int, noun string) error {
+	if n == 1 {
+		return found(fmt.Errorf("1 %s left as it is", noun))
+	}
+	return found(fmt.Errorf("%s left as they are", texts.Count(n, noun)))
 }
 
 func printRunReport(p *process, report *dedupe.Report) error {
@@ -124,7 +133,7 @@ func printRunReport(p *process, report *dedupe.Report) error {
 		if report.Resumed {
 			how = ", continued"
 		}
-		text = fmt.Sprintf("Run %d%s: %s merged, %d open. Undo it with: semel dedupe undo %d\n", report.Run, how, count(report.Merged, "loser"), report.Open, report.Run)
+		text = fmt.Sprintf("Run %d%s: %s merged, %d open. Undo it with: semel dedupe undo %d\n", report.Run, how, texts.Count(report.Merged, "loser"), report.Open, report.Run)
 	}
 	if _, err := fmt.Fprint(p.stdout, text); err != nil {
 		return err
@@ -143,7 +152,7 @@ func printLate(p *process, swept int64, left []dedupe.Refusal) error {
 	if swept == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s still referred to merged rows, and moved.\n", count(int(swept), "row"))
+	_, err := fmt.Fprintf(p.stdout, "%s still referred to merged rows, and moved.\n", texts.Count(swept, "row"))
 	return err
 }
 
@@ -205,7 +214,7 @@ func (f *dedupeFlags) printUndo(p *process, report *dedupe.Undone) error {
 			return err
 		}
 	} else {
-		if _, err := fmt.Fprintf(p.stdout, "Run %d: %s restored.\n", report.Run, count(int(report.Restored), "row")); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "Run %d: %s restored.\n", report.Run, texts.Count(report.Restored, "row")); err != nil {
 			return err
 		}
 		for _, k := range report.Kept {
@@ -213,7 +222,7 @@ func (f *dedupeFlags) printUndo(p *process, report *dedupe.Undone) error {
 		}
 	}
 	if len(report.Kept) > 0 {
-		return found(fmt.Errorf("%s left as they are", count(len(report.Kept), "row")))
+		return left(len(report.Kept), "row")
 	}
 	return nil
 }

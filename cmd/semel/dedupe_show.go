@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 func newDedupeStatus(p *process, f *dedupeFlags) *cobra.Command {
@@ -83,7 +86,9 @@ func newDedupeShow(p *process, f *dedupeFlags) *cobra.Command {
 					return err
 				}
 				if len(all) == 0 {
-					return found(fmt.Errorf("no row %s was merged", plainLine(args[0])))
+					if all, err = showPurged(cmd.Context(), p, db, table, args[0]); err != nil {
+						return err
+					}
 				}
 				out := sheetOf(newSheet(p, []string{"TABLE", "KEY", "MERGED INTO", "RUN", "GROUP", "AT"}, ""), func(t *dedupe.Trace) []string {
 					return []string{plain(t.Table), plain(t.Key), plain(t.Winner), fmt.Sprint(t.Run), fmt.Sprint(t.Group), operatorview.Time(t.At)}
@@ -94,4 +99,20 @@ func newDedupeShow(p *process, f *dedupeFlags) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&table, "table", "", "`table` of the row (default: all)")
 	return cmd
+}
+
+// showPurged shows a merge whose audit was deleted, or says that no merge of the row is known.
+func showPurged(ctx context.Context, p *process, db *dedupe.Database, table, id string) ([]dedupe.Trace, error) {
+	all, unknown, err := db.ShowPurged(ctx, table, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) > 0:
+		_, err := fmt.Fprintf(p.stderr, "semel: the audit of this merge was deleted from semel_dedupe_audit, so it cannot be undone; AT is when run %d began\n", all[0].Run)
+		return all, err
+	case len(unknown) > 0:
+		runs := strings.Join(texts.Of(unknown, func(run int64) string { return fmt.Sprint(run) }), ", ")
+		return nil, found(fmt.Errorf("no row %s is known to be merged; what was merged by these runs was deleted from semel_dedupe_map: %s", plainLine(id), runs))
+	}
+	return nil, found(fmt.Errorf("no row %s was merged", plainLine(id)))
 }

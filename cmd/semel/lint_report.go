@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/lint/baseline"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/lint"
 )
 
@@ -73,7 +74,7 @@ func (f *lintFlags) print(p *process, r *lintReport) error {
 	if err := out.end(); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s: %d safe, %d safe apart from a timestamp, %d not safe, %d cannot tell, %d answered", count(len(r.rows), "statement"),
+	summary := fmt.Sprintf("%s: %d safe, %d safe apart from a timestamp, %d not safe, %d cannot tell, %d answered", texts.Count(len(r.rows), "statement"),
 		r.counts[lint.Safe], r.counts[lint.SafeButTime], r.counts[lint.NotSafe], r.counts[lint.CannotTell], r.answered)
 	if r.known > 0 {
 		summary += fmt.Sprintf(", %d known", r.known)
@@ -83,7 +84,7 @@ func (f *lintFlags) print(p *process, r *lintReport) error {
 		fmt.Fprintf(p.stderr, "Of the safe ones, %d answer otherwise the second time, and %d can undo later changes when they arrive late (see them with --all).\n", r.differ, r.late) //nolint:errcheck // a remark.
 	}
 	if r.fails > 0 {
-		return found(fmt.Errorf("look at %s, or answer with a comment: -- semel:safe REASON", count(r.fails, "statement")))
+		return found(fmt.Errorf("look at %s, or answer with a comment: -- semel:safe REASON", texts.Count(r.fails, "statement")))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -111,7 +112,7 @@ func (f *formsFlags) run(ctx context.Context, p *process, address string) error 
 	}
 	if err == nil && report.Unprotected > 0 {
 		err = found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true, or with protect: false if that is harmless)",
-			count(report.Unprotected, "form"), plainLine(report.URL)))
+			texts.Count(report.Unprotected, "form"), plainLine(report.URL)))
 	}
 	return err
 }

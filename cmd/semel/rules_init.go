@@ -10,6 +10,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/rules/draft"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 func newRulesInit(p *process, shared *rulesFlags) *cobra.Command {
@@ -81,6 +82,6 @@ func write(name string, text []byte, force bool) error {
 
 func tellDraft(w io.Writer, name string, made *draft.Draft) error {
 	_, err := fmt.Fprintf(w, "%s has %s, and %s as comments to review. Improve the sentences, then run: semel rules verify\n",
-		name, count(made.Rules, "rule"), fmt.Sprintf("%d more", made.Comments))
+		name, texts.Count(made.Rules, "rule"), fmt.Sprintf("%d more", made.Comments))
 	return err
 }

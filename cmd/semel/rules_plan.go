@@ -15,6 +15,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/rules/plan"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -164,18 +165,11 @@ func (f *planFlags) print(p *process, made *plan.Plan) error {
 	}
 	switch planned := len(made.Steps) - len(refused); {
 	case len(refused) > 0:
-		return found(fmt.Errorf("nothing is planned for %s", count(len(refused), "rule")))
+		return found(fmt.Errorf("nothing is planned for %s", texts.Count(len(refused), "rule")))
 	case planned == 0 && !f.json:
-		fmt.Fprintf(p.stderr, "Nothing to do: the database enforces %s.\n", count(made.Enforced, "rule")) //nolint:errcheck // a remark.
+		fmt.Fprintf(p.stderr, "Nothing to do: the database enforces %s.\n", texts.Count(made.Enforced, "rule")) //nolint:errcheck // a remark.
 	}
 	return nil
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // printRefused reports why a rule has no plan.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/rules/verify"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -105,12 +106,12 @@ func (f *verifyFlags) print(p *process, report *verify.Report) error {
 		return nil
 	}
 	return found(fmt.Errorf("the database and %s differ: %s and %s", f.file,
-		count(report.Errors(), "error"), count(len(report.Findings)-report.Errors()+len(report.Unread), "warning")))
+		texts.Count(report.Errors(), "error"), texts.Count(len(report.Findings)-report.Errors()+len(report.Unread), "warning")))
 }
 
 func printFindings(p *process, report *verify.Report) error {
 	if report.Clean() {
-		_, err := fmt.Fprintf(p.stdout, "The database enforces %s.\n", count(report.Rules, "rule"))
+		_, err := fmt.Fprintf(p.stdout, "The database enforces %s.\n", texts.Count(report.Rules, "rule"))
 		return err
 	}
 	head, rows := report.Table()

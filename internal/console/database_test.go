@@ -90,6 +90,21 @@ func TestUndo(t *testing.T) {
 	contains(t, page, "alice", "undo", "they are two people", "record &#34;3&#34;")
 }
 
+// The pages count few of a large run's rows, and say how many it began with.
+func TestLargeRun(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.Exec(t, "INSERT INTO semel_dedupe_run (name, tbl, plan, started_by) VALUES ('number', 'main.invoice', '{}', 'bob')",
+		"INSERT INTO semel_dedupe_map (run, grp, item, loser, winner, state) VALUES (2, 100001, 100001, '[\"1\"]', '[\"2\"]', 1)")
+	b := s.logIn(t, aliceToken)
+	_, page := b.get("/console/duplicates")
+	contains(t, page, `<data value="100001">100001</data> found; <code>semel dedupe status</code>`, "3 merged, 0 open", "!1 merged")
+	_, page = b.get("/console/duplicates?before=2")
+	contains(t, page, "!Run 2", "3 merged, 0 open")
+	_, page = b.get("/console/duplicates/2")
+	contains(t, page, "100001</data> found", "!1 merged")
+}
+
 // An undo says which rows it left as they are, because they were changed since.
 func TestUndoKeeps(t *testing.T) {
 	t.Parallel()

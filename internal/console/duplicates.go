@@ -13,6 +13,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -63,7 +64,7 @@ func (c *Console) duplicates(k *call) {
 		ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
 		defer cancel()
 		before, _ := strconv.ParseInt(q.Get("before"), 10, 64) // without a number, from the last one
-		all, err := c.database.Status(ctx)
+		all, err := c.database.Recent(ctx, before, pageRecords+1)
 		if err == nil && p.Key != "" && len(p.Key) <= maxRecordBytes {
 			p.Traces, err = c.database.Show(ctx, p.Table, p.Key)
 		}
@@ -72,9 +73,6 @@ func (c *Console) duplicates(k *call) {
 			return
 		}
 		for i := range all {
-			if before > 0 && all[i].Run >= before {
-				continue
-			}
 			if len(p.Runs) == pageRecords {
 				p.Older = "?" + url.Values{"before": {strconv.FormatInt(p.Runs[pageRecords-1].Run, 10)}}.Encode()
 				break
@@ -109,7 +107,7 @@ func (c *Console) run(k *call, status int) {
 	}
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
 	defer cancel()
-	all, err := c.database.Status(ctx)
+	all, err := c.database.Recent(ctx, number+1, 1)
 	if err != nil && k.form.Problem == "" {
 		c.databaseFailed(k, err)
 		return
@@ -122,12 +120,10 @@ func (c *Console) run(k *call, status int) {
 	}
 	p.Kept = k.kept[:min(len(k.kept), pageRecords)]
 	p.More = len(k.kept) - len(p.Kept)
-	for i := range all {
-		if all[i].Run == number {
-			p.runView = viewRun(&all[i])
-			c.show(k, status, "run", fmt.Sprintf("Run %d", number), p)
-			return
-		}
+	if len(all) > 0 && all[0].Run == number {
+		p.runView = viewRun(&all[0])
+		c.show(k, status, "run", fmt.Sprintf("Run %d", number), p)
+		return
 	}
 	c.missing(k, "This run does not exist", "The list of merged duplicates has all that are known in this database.")
 }
@@ -206,5 +202,5 @@ func notUndone(report *dedupe.Undone, err error) *refusal {
 	if report != nil {
 		done = report.Restored
 	}
-	return &refusal{http.StatusServiceUnavailable, fmt.Sprintf("It ended after %d rows were restored: those stay as they are, and the same form goes on from there. %s", done, err), ""}
+	return &refusal{http.StatusServiceUnavailable, fmt.Sprintf("It ended with %s restored: what is done stays, and the same form goes on from there. %s", texts.Count(done, "row"), err), ""}
 }

@@ -190,7 +190,9 @@ func TestOddRecords(t *testing.T) {
 		says   string
 	}{
 		"newer version": {keep("newer", []byte("semel\xff\xfe and more")), "It was settled"},
-		"binary":        {keep("binary", body([]byte{0xff, 0, 1})), "3 bytes that are not text"},
+		"binary":        {keep("binary", body([]byte{0xff, 0, 1})), "3 bytes, not text"},
+		"one byte":      {keep("one byte", body([]byte("x"))), "Status 200, 1 byte."},
+		"no byte":       {keep("no byte", body(nil)), "Status 200, 0 bytes."},
 		"huge":          {keep("huge", body([]byte(strings.Repeat("€", 20_000)))), "€…"},
 		"deceiving":     {keep("invoice\u202Efdp\u200B", body([]byte("x"))), "invoice‹U&#43;202E›fdp‹U&#43;200B›"},
 		"headers":       {keep("headers", body([]byte("x"))), `<dt>A</dt><dd><bdi>1</bdi></dd></div><div><dt>B</dt><dd><bdi>2</bdi></dd></div><div><dt>C</dt><dd><bdi>‹U&#43;202E›3</bdi>`},

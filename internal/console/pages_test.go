@@ -123,7 +123,8 @@ func TestHostileMessages(t *testing.T) {
 		says    string
 	}{
 		"script":   {inbox.Message{ID: evil, Subject: evil, Body: []byte(evil), Header: map[string]string{evil: evil}}, "&lt;script"},
-		"binary":   {inbox.Message{ID: "binary", Body: []byte{0xff, 0, 1}}, "3 bytes that are not text"},
+		"binary":   {inbox.Message{ID: "binary", Body: []byte{0xff, 0, 1}}, "3 bytes, not text"},
+		"one byte": {inbox.Message{ID: "one byte", Body: []byte("x")}, "Its body, 1 byte<"},
 		"not text": {inbox.Message{ID: "id", Subject: "\xff\x00"}, "Message in quarantine"},
 		"huge":     {inbox.Message{ID: "huge", Body: []byte(strings.Repeat("€", 20_000))}, "€…"},
 		"bidi":     {inbox.Message{ID: "invoice\u202Efdp.exe\u200B", Body: []byte("a\u2066\nb")}, "invoice‹U&#43;202E›fdp.exe‹U&#43;200B›"},

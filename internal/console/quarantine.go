@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -116,7 +116,7 @@ func (c *Console) message(k *call, status int) {
 func shown(body []byte) (text string, readable bool) {
 	switch {
 	case !utf8.Valid(body):
-		return fmt.Sprintf("%d bytes that are not text.", len(body)), false
+		return texts.Count(len(body), "byte") + ", not text.", false
 	case len(body) > maxShownBytes:
 		return strings.ToValidUTF8(string(body[:maxShownBytes]), "") + "…", true
 	}

@@ -213,7 +213,7 @@ func (s *session) ask(ctx context.Context, found *site, p *Plan) error {
 		return refuse("%d of %d answers are about rows that were changed, merged or deleted since the question (plan again, and decide anew)", len(p.Request.Answers)-answered, len(p.Request.Answers))
 	}
 	if p.AskedGroups > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("the estimate leaves out %d groups, with %d losers, that wait for answers", p.AskedGroups, p.AskedLosers))
+		p.Notes = append(p.Notes, fmt.Sprintf("the estimate leaves out what waits for answers: %s, with %s", texts.Count(p.AskedGroups, "group"), texts.Count(p.AskedLosers, "loser")))
 	}
 	if more := p.Questions - int64(len(p.Open)); more > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("only the first %d of %d questions are listed", len(p.Open), p.Questions))

@@ -218,7 +218,7 @@ func (r *runner) change(ctx context.Context, writes []write) error {
 	}
 	for i, w := range writes {
 		if counts[i] != due[i] {
-			return fmt.Errorf("%d of %d rows of %s were changed: a trigger or a rule keeps the others from it", counts[i], due[i], w.name)
+			return fmt.Errorf("a trigger or a rule keeps %s of %s from being changed (%d of %d were)", texts.Count(due[i]-counts[i], "row"), w.name, counts[i], due[i])
 		}
 	}
 	return nil
@@ -265,7 +265,7 @@ func (r *runner) cutAt(ctx context.Context, e *edge, number int64, row string) e
 			return err
 		}
 		if n != 1 {
-			return fmt.Errorf("%d rows of %s were changed to break the circle at %s: a trigger or a rule keeps it from that", n, e.child.name, row)
+			return fmt.Errorf("%s of %s changed to break the circle at %s: a trigger or a rule keeps it from that", texts.Count(n, "row"), e.child.name, row)
 		}
 	}
 	return nil

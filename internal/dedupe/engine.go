@@ -28,6 +28,8 @@ type engine interface {
 	// ledger are the statements that make the tables of the tool; hasLedger is a query that says whether they are there.
 	ledger() string
 	hasLedger() string
+	// mayMake is a query that says whether this user may make a table of the tool, if it is missing, and its indexes.
+	mayMake(table string) string
 	// identity names the database: another one with the same tables has another identity.
 	identity(ctx context.Context, s *session) (string, error)
 	// links are the foreign keys of the database, in the names of the schema.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/rules/plan"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -59,7 +60,7 @@ func (d *Database) Finish(ctx context.Context, p *Plan, o *Options) (done *Finis
 // ready makes the ledgers, and refuses what this user may not end, or what is not over.
 func (g *guarding) ready(ctx context.Context) error {
 	if err := g.keep(ctx); err != nil {
-		return g.explain(err)
+		return err
 	}
 	if err := g.guardLedger(ctx); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (g *guarding) over(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return refuse("run %d of %s has %d losers left (go on with semel dedupe run)", run, g.tables[0].name, open)
+	return refuse("run %d of %s has %s left (go on with semel dedupe run)", run, g.tables[0].name, texts.Count(open, "loser"))
 }
 
 // sweep moves late rows.

@@ -103,7 +103,7 @@ func TestFinishRefusals(t *testing.T) {
 		}
 		_, err := b.in.Run(b.Context(), p, &dedupe.Options{By: "test", Limit: 1})
 		noError(b.T, err)
-		try("run 1 of " + b.full("invoice") + " has 1 losers left (go on with semel dedupe run)")
+		try("run 1 of " + b.full("invoice") + " has 1 loser left (go on with semel dedupe run)")
 		b.merge(p)
 		drop := "DROP INDEX once" + b.by("", " ON invoice", "")
 		if b.Dialect == dialect.PostgreSQL {

@@ -148,7 +148,7 @@ func (d *Database) InstallGuard(ctx context.Context, p *Plan, o *Options) (repor
 			return err
 		}
 		if err := s.keep(ctx); err != nil {
-			return s.explain(err)
+			return err
 		}
 		if err := g.install(ctx, p, o.By); err != nil {
 			return err
@@ -214,16 +214,6 @@ func (g *guarding) begin(ctx context.Context, p *Plan, by string) error {
 	//semel:safe one process at a time has the lock of the session
 	return g.one(ctx, "INSERT INTO semel_dedupe_guard (name, tbl, plan, triggers, started_by) VALUES ($1, $2, $3, $4, $5) RETURNING id",
 		[]any{p.Request.Name, p.Request.Table, string(text), len(g.keeper().objects(g)), by}, &g.id)
-}
-
-// guardLedger makes the tables of guards and indexes.
-func (s *session) guardLedger(ctx context.Context) error {
-	for statement := range strings.SplitSeq(s.keeper().ledger(), ";\n") {
-		if _, err := s.exec(ctx, statement); err != nil {
-			return s.explain(err)
-		}
-	}
-	return nil
 }
 
 // sameRule reports whether two plans find the same rows the same, by an index of the same name.

@@ -58,6 +58,11 @@ func (mysqlEngine) hasLedger() string {
 	return "SELECT count(*) > 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = database() AND TABLE_NAME = 'semel_dedupe_audit'"
 }
 
+// mayMake does not ask for a table that is there: this needs the right to make it.
+func (mysqlEngine) mayMake(table string) string {
+	return "SELECT count(*) = 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = database() AND TABLE_NAME = '" + table + "'"
+}
+
 func (mysqlEngine) identity(ctx context.Context, s *session) (id string, err error) {
 	//semel:safe it only reads
 	err = s.one(ctx, "SELECT concat_ws('/', @@hostname, @@port, @@datadir, database())", nil, &id)

@@ -67,6 +67,10 @@ func (postgresEngine) hasLedger() string {
 	return "SELECT to_regclass('semel_dedupe_audit') IS NOT NULL"
 }
 
+func (postgresEngine) mayMake(table string) string {
+	return "SELECT coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('" + table + "')), true)"
+}
+
 func (postgresEngine) identity(ctx context.Context, s *session) (id string, err error) {
 	//semel:safe it only reads
 	err = s.one(ctx, "SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())", nil, &id)

@@ -72,6 +72,8 @@ type runner struct {
 	swept *sweep
 	all   int
 	done  int
+	// last is the greatest group of the batches of this call: what is open follows it.
+	last int64
 }
 
 // Run merges what a plan found, in batches that each commit. A run that ended early goes on where it was.
@@ -89,7 +91,7 @@ func (d *Database) Run(ctx context.Context, p *Plan, o *Options) (report *Report
 		return nil, err
 	}
 	if err := s.keep(ctx); err != nil {
-		return nil, s.explain(err)
+		return nil, err
 	}
 	r := &runner{session: s, site: found, opts: o, pace: &pacer{session: s, Pace: o.Pace}}
 	if err := r.pace.start(ctx); err != nil {
@@ -248,8 +250,8 @@ func (r *runner) next(ctx context.Context) ([]group, error) {
 		most = min(most, r.opts.Limit-r.done)
 	}
 	losers := 0
-	err := r.each(ctx, "SELECT grp, count(*) FROM (SELECT grp FROM semel_dedupe_map WHERE run = $1 AND state = 0 ORDER BY grp LIMIT "+strconv.Itoa(most+1)+
-		") AS m GROUP BY grp ORDER BY grp", []any{r.run}, func(rows *sql.Rows) error {
+	err := r.each(ctx, "SELECT grp, count(*) FROM (SELECT grp FROM semel_dedupe_map WHERE run = $1 AND grp > $2 AND state = 0 ORDER BY grp LIMIT "+strconv.Itoa(most+1)+
+		") AS m GROUP BY grp ORDER BY grp", []any{r.run, r.last}, func(rows *sql.Rows) error {
 		var g group
 		err := rows.Scan(&g.number, &g.losers)
 		groups = append(groups, g)
@@ -282,6 +284,7 @@ func (r *runner) batches(ctx context.Context) error {
 		if err := r.pace.during(func() error { return r.attempt(ctx, groups) }); err != nil {
 			return err
 		}
+		r.last = groups[len(groups)-1].number
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Errors that callers distinguish.
@@ -88,17 +89,71 @@ func (s *session) lock(ctx context.Context) (err error) {
 	return err
 }
 
-// keep makes the tables of the tool.
+// keep makes the tables of runs, or refuses a user who may not write into them.
 func (s *session) keep(ctx context.Context) error {
-	for statement := range strings.SplitSeq(s.ledger(), ";\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
+	return s.makeLedger(ctx, s.ledger(), runTables())
+}
+
+// guardLedger does the same for the tables of guards and indexes.
+func (s *session) guardLedger(ctx context.Context) error {
+	return s.makeLedger(ctx, s.keeper().ledger(), []column{{"semel_dedupe_guard", "name"}, {"semel_dedupe_index", "name"}})
+}
+
+// column is one of a table of the tool, which an UPDATE may change.
+type column struct{ table, name string }
+
+func runTables() []column {
+	return []column{{"semel_dedupe_run", "name"}, {"semel_dedupe_map", "reason"}, {"semel_dedupe_audit", "kept"}}
+}
+
+// makeLedger makes those tables that are missing. Where another user owns them, PostgreSQL does not even let this one ask for them.
+func (s *session) makeLedger(ctx context.Context, ledger string, tables []column) error {
+	var may bool
+	if err := s.one(ctx, s.mayMake(tables[len(tables)-1].table), nil, &may); err != nil {
+		return err
+	}
+	if may {
+		for statement := range strings.SplitSeq(ledger, ";\n") {
+			if strings.TrimSpace(statement) == "" {
+				continue
+			}
+			if _, err := s.exec(ctx, statement); err != nil {
+				return s.ungranted(ctx, "make the tables semel_dedupe_…", err, tables)
+			}
 		}
-		if _, err := s.exec(ctx, statement); err != nil {
-			return fmt.Errorf("make the tables semel_dedupe_…: %w", err)
+	}
+	return s.mayWrite(ctx, tables)
+}
+
+// mayWrite refuses a user who lacks a right on tables of the tool, which are there.
+func (s *session) mayWrite(ctx context.Context, tables []column) error {
+	for _, c := range tables {
+		for _, statement := range []string{
+			"SELECT * FROM " + c.table + " WHERE 1 = 0",
+			"INSERT INTO " + c.table + s.restored() + " SELECT * FROM " + c.table + " WHERE 1 = 0",
+			"UPDATE " + c.table + " SET " + c.name + " = " + c.name + " WHERE 1 = 0",
+		} {
+			err := s.each(ctx, "EXPLAIN "+statement, nil, func(*sql.Rows) error { return nil })
+			if err != nil {
+				return s.ungranted(ctx, "write into "+c.table, err, tables)
+			}
 		}
 	}
 	return nil
+}
+
+// ungranted adds to a refusal of the server which rights this user needs on tables of the tool.
+func (s *session) ungranted(ctx context.Context, act string, err error, tables []column) error {
+	if _, isRefused := dialect.Refused(err); !isRefused {
+		return fmt.Errorf("%s: %w", act, err)
+	}
+	var user string
+	if asked := s.one(ctx, "SELECT current_user", nil, &user); asked != nil {
+		return errors.Join(err, asked)
+	}
+	names := texts.Of(tables, func(c column) string { return c.table })
+	return refuse("%s: %w (the user %s needs SELECT, INSERT and UPDATE on each of %s, and CREATE in the schema where they are missing; GRANT that, or call as the user who made them)",
+		act, err, user, strings.Join(names, ", "))
 }
 
 // kept reports whether the tool has tables here.

@@ -76,8 +76,9 @@ func sqliteFile(ctx context.Context, s *session) (name string, err error) {
 	return filepath.EvalSymlinks(name)
 }
 
-func (sqliteEngine) small() []string { return nil }
-func (sqliteEngine) ledger() string  { return sqliteLedger }
+func (sqliteEngine) small() []string       { return nil }
+func (sqliteEngine) ledger() string        { return sqliteLedger }
+func (sqliteEngine) mayMake(string) string { return "SELECT 1 = 1" }
 func (sqliteEngine) hasLedger() string {
 	return "SELECT count(*) > 0 FROM main.sqlite_schema WHERE name = 'semel_dedupe_audit'"
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 // Target says what to undo of a run: all of it, one group, or one loser.
@@ -122,6 +123,9 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 // find returns the table of the run.
 func (u *undoer) find(ctx context.Context) (root string, err error) {
 	has, err := u.kept(ctx)
+	if err == nil && has {
+		err = u.mayWrite(ctx, runTables())
+	}
 	if err != nil {
 		return "", err
 	}
@@ -254,7 +258,7 @@ func (u *undoer) checkWhole(ctx context.Context, group int64) error {
 	err := u.one(ctx, "SELECT (SELECT count(*) FROM semel_dedupe_map AS m WHERE run = $1 AND state = 1"+u.only("m", group)+"), (SELECT count(*) FROM semel_dedupe_audit AS a WHERE run = $1 AND step = "+
 		strconv.Itoa(stepMerged)+" AND tbl = "+u.literal(u.root)+" AND undone_at IS NULL"+u.only("a", group)+")", []any{u.run}, &merged, &kept)
 	if err == nil && kept < merged {
-		err = refuse("semel_dedupe_audit has %d of the %d rows of %s that were merged: what was deleted there cannot come back (restore it from a backup; a group whose rows are all there comes back with --group)", kept, merged, u.root)
+		err = refuse("semel_dedupe_audit has %d of %s of %s that this run merged: what was deleted there cannot come back (restore it from a backup; a group whose rows are all there comes back with --group)", kept, texts.Count(merged, "row"), u.root)
 	}
 	return err
 }

@@ -194,7 +194,7 @@ func TestUndoOfPurged(t *testing.T) {
 		b.exec("DELETE FROM semel_dedupe_audit WHERE grp = 2")
 		before := b.state()
 		_, err := b.undoPart(dedupe.Target{Run: run})
-		b.refused(err, "rows of "+b.full("customer")+" that were merged: what was deleted there cannot come back")
+		b.refused(err, "rows of "+b.full("customer")+" that this run merged: what was deleted there cannot come back")
 		if b.state() != before || b.text("SELECT count(*) FROM semel_dedupe_run WHERE undone_at IS NULL") != "1" {
 			b.Error("a refused undo changed something")
 		}

@@ -1,5 +1,7 @@
-// Package texts turns lists into lists of texts.
+// Package texts writes lists and counts.
 package texts
+
+import "fmt"
 
 // Of returns the text of each item, in their order.
 func Of[T any](items []T, text func(T) string) []string {
@@ -8,4 +10,12 @@ func Of[T any](items []T, text func(T) string) []string {
 		all[i] = text(item)
 	}
 	return all
+}
+
+// Count writes a number of things, "1 row" or "2 rows". The noun takes an s in the plural.
+func Count[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

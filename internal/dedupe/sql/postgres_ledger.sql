@@ -19,8 +19,8 @@ CREATE TABLE IF NOT EXISTS semel_dedupe_map (
     state smallint NOT NULL DEFAULT 0,
     reason text,
     PRIMARY KEY (run, grp, item)
-);
-CREATE INDEX IF NOT EXISTS semel_dedupe_map_open ON semel_dedupe_map (run, grp) WHERE state = 0;
+) WITH (fillfactor = 50);
+DROP INDEX IF EXISTS semel_dedupe_map_open;
 CREATE TABLE IF NOT EXISTS semel_dedupe_audit (
     id bigint GENERATED ALWAYS AS IDENTITY,
     run bigint NOT NULL,
