@@ -37,17 +37,18 @@ func (pipes) Close() error { return nil }
 // Addr implements net.Listener.
 func (pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// ask sends a request on a connection of its own, and reads the header of the answer.
-func (p pipes) ask(t *testing.T, method, path, cookie, form string) (net.Conn, *http.Response) {
+// ask sends a request on a connection of its own, and reads the status and the cookie of the answer.
+func (p pipes) ask(t *testing.T, method, path, cookie, form string) (conn net.Conn, status int, got string) {
 	t.Helper()
 	near, far := net.Pipe()
 	p <- far
 	_, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: h\r\nCookie: %s\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
 		method, path, cookie, len(form), form)
 	noError(t, err)
-	answer, err := http.ReadResponse(bufio.NewReaderSize(near, 16), nil)
+	answer, err := http.ReadResponse(bufio.NewReaderSize(near, 16), nil) //nolint:bodyclose // the end of a stream would be waited for.
 	noError(t, err)
-	return near, answer
+	got, _, _ = strings.Cut(answer.Header.Get("Set-Cookie"), ";")
+	return near, answer.StatusCode, got
 }
 
 // Promise 8: followers that stop reading are cut off, and make room for others.
@@ -63,19 +64,18 @@ func TestLiveReaderThatStops(t *testing.T) {
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(listener) }()
 
-		conn, answer := listener.ask(t, http.MethodPost, "/console/login", "", url.Values{"token": {aliceToken}}.Encode())
+		conn, _, cookie := listener.ask(t, http.MethodPost, "/console/login", "", url.Values{"token": {aliceToken}}.Encode())
 		noError(t, conn.Close())
-		cookie, _, _ := strings.Cut(answer.Header.Get("Set-Cookie"), ";")
 		var stopped []net.Conn
 		for range 8 { // as many as an operator may have
-			conn, answer := listener.ask(t, http.MethodGet, "/console/live", cookie, "")
-			if answer.StatusCode != http.StatusOK {
-				t.Fatalf("a follower: got status %d", answer.StatusCode)
+			conn, status, _ := listener.ask(t, http.MethodGet, "/console/live", cookie, "")
+			if status != http.StatusOK {
+				t.Fatalf("a follower: got status %d", status)
 			}
 			stopped = append(stopped, conn)
 		}
-		if _, answer := listener.ask(t, http.MethodGet, "/console/live", cookie, ""); answer.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("one more: got status %d", answer.StatusCode)
+		if _, status, _ := listener.ask(t, http.MethodGet, "/console/live", cookie, ""); status != http.StatusServiceUnavailable {
+			t.Errorf("one more: got status %d", status)
 		}
 		time.Sleep(time.Minute) // without reading an event
 		for _, conn := range stopped {
@@ -83,9 +83,9 @@ func TestLiveReaderThatStops(t *testing.T) {
 				t.Errorf("a minute later: read %d bytes, %v; want the connection closed", n, err)
 			}
 		}
-		conn, answer = listener.ask(t, http.MethodGet, "/console/live", cookie, "")
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("after them: got status %d", answer.StatusCode)
+		conn, status, _ := listener.ask(t, http.MethodGet, "/console/live", cookie, "")
+		if status != http.StatusOK {
+			t.Errorf("after them: got status %d", status)
 		}
 		noError(t, conn.Close())
 		close(listener)
