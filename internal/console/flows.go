@@ -19,6 +19,9 @@ const pageScan = pageRecords / 2
 // emptyScan bounds the parts in which nothing is found, and which grow to it.
 const emptyScan = semel.MaxListLimit
 
+// maxScan bounds the records of all parts of a page: a quarter of what a search may look at, because messages are read with their outcomes.
+const maxScan = semel.MaxListExamined / 4
+
 // rest says how far a search went.
 type rest struct {
 	Examined int
@@ -53,7 +56,7 @@ func (c *Console) scan(k *call, cut func(shown int), part func(ctx context.Conte
 		if p.Next == "" {
 			return r, nil
 		}
-		if shown > pageRecords-pageScan || r.Examined >= semel.MaxListExamined {
+		if shown > pageRecords-pageScan || r.Examined >= maxScan {
 			older := k.URL.Query()
 			older.Set("after", p.Next)
 			r.Older = "?" + older.Encode()

@@ -145,6 +145,22 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
+// Promise 8: where flows and messages are rare, a page looks at a bounded number of records, and goes on there.
+func TestRareRows(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	for i := range 6500 {
+		w.answer(t, "shop", strconv.Itoa(i), "{}")
+	}
+	b := w.logIn(t, aliceToken)
+	for _, path := range []string{"/console/flows", "/console/quarantine"} {
+		_, page := b.get(path)
+		contains(t, page, "records of the store were looked at.", "!all there are", "</html>")
+		_, page = b.get(older(page, path))
+		contains(t, page, "all there are")
+	}
+}
+
 // A long quarantine is shown in pages of at most 50, each message once.
 func TestLongQuarantine(t *testing.T) {
 	t.Parallel()
