@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -35,8 +36,13 @@ const (
 // Config describes the application behind a [Gateway], and the gateway itself.
 type Config struct {
 	// Upstream is the URL of the application, such as "http://127.0.0.1:9000".
-	// A path in it goes before that of every request. Required.
+	// A path in it goes before that of every request. Required without Next.
 	Upstream string
+	// Next handles requests in the place of a proxy to Upstream, for a server in which the gateway is one handler of several; its
+	// admin handler, listeners and time limits are then that server's business. Upstream is needed by rules that ask the application
+	// (authorize, reconcile). An error of Next means that it wrote no answer: the outcome is unknown, unless it was made with
+	// [semel.MarkReleased] and no connection to an application had been made.
+	Next func(http.ResponseWriter, *http.Request) error
 	// Store remembers the intents. Required. The gateway does not close it.
 	Store semel.Store
 	// StoreName names it to operators, without credentials. Default: the console does not say.
@@ -155,9 +161,11 @@ func (c *Config) check() (*url.URL, error) {
 			problems = append(problems, fmt.Errorf("gateway: "+format, args...))
 		}
 	}
-	target, err := parseUpstream(c.Upstream)
-	if err != nil {
-		problems = append(problems, err)
+	var target *url.URL
+	if c.Next == nil || c.Upstream != "" {
+		var err error
+		target, err = parseUpstream(c.Upstream)
+		problem(err != nil, "%w", err)
 	}
 	problem(c.Store == nil, "store is missing (open one, such as sqlite:semel.db)")
 	if c.Store != nil {
@@ -185,21 +193,21 @@ func (c *Config) check() (*url.URL, error) {
 func parseUpstream(text string) (*url.URL, error) {
 	const hint = "(write it like http://127.0.0.1:9000)"
 	if text == "" {
-		return nil, errors.New("gateway: upstream is missing " + hint)
+		return nil, errors.New("upstream is missing " + hint)
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil && strings.Contains(text, "@"), err == nil && (u.User != nil || strings.Contains(u.Opaque, "@")):
 		// Said without the URL, and without url.Parse's error, which quotes it.
-		return nil, errors.New("gateway: upstream holds a user name or password (callers' credentials are passed on as they are; remove it)")
+		return nil, errors.New("upstream holds a user name or password (callers' credentials are passed on as they are; remove it)")
 	case err != nil:
-		return nil, fmt.Errorf("gateway: upstream is not a URL %s: %w", hint, err)
+		return nil, fmt.Errorf("upstream is not a URL %s: %w", hint, err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("gateway: upstream %q does not start with http:// or https:// %s", text, hint)
+		return nil, fmt.Errorf("upstream %q does not start with http:// or https:// %s", text, hint)
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("gateway: upstream %q names no host %s", text, hint)
+		return nil, fmt.Errorf("upstream %q names no host %s", text, hint)
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("gateway: upstream %q holds a query or fragment (remove it)", u.Scheme+"://"+u.Host)
+		return nil, fmt.Errorf("upstream %q holds a query or fragment (remove it)", u.Scheme+"://"+u.Host)
 	}
 	return u, nil
 }

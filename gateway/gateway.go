@@ -74,7 +74,7 @@ func New(c *Config) (*Gateway, error) {
 		g.metrics.registry.MustRegister(g.unknown.Gauges()...)
 	}
 	if g.forms, err = forms.New(formsView{g}, g.formsConfig()); err == nil {
-		g.router, err = g.newRouter(g.newProxy(target, g.upstream))
+		g.router, err = g.newRouter(g.forwarder())
 	}
 	if err == nil {
 		g.policy, err = g.newPolicyHandler()
@@ -104,6 +104,14 @@ func (g *Gateway) Handler() http.Handler {
 			w.WriteHeader(http.StatusHTTPVersionNotSupported)
 			return
 		}
+		if g.config.Next != nil { // the server around it deals with slow callers
+			if !g.settleHeader(r) {
+				refuseAmbiguous(w, r, ambiguousHeader)
+				return
+			}
+			g.serve(w, r)
+			return
+		}
 		answer := newUnhurriedAnswer(w, r, g.config.BodyIdleTimeout)
 		defer answer.done()
 		w = answer
@@ -124,6 +132,14 @@ func (g *Gateway) Handler() http.Handler {
 		defer end()
 		g.serve(w, r)
 	})
+}
+
+// forwarder returns what handles the requests.
+func (g *Gateway) forwarder() http.Handler {
+	if g.config.Next != nil {
+		return g.newNext()
+	}
+	return g.newProxy(g.target, g.upstream)
 }
 
 // serve answers what callers ask the gateway itself, and gives everything else

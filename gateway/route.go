@@ -51,6 +51,9 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if !rule.Protect {
 		return routeOf(rule, proxy), nil
 	}
+	if g.target == nil && len(questions(&rule)) > 0 {
+		return nil, fmt.Errorf("gateway: route %q asks the application (authorize, reconcile): name it as the upstream", rule.Name)
+	}
 	if rule.ReleasedWhen != nil {
 		proxy = rememberReleasing(rule.ReleasedWhen, proxy)
 	}

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/semelhttp"
+)
+
+// newNext returns the handler that gives a request to the config's Next. Under a claim an error
+// is answered as a failure of the upstream is.
+func (g *Gateway) newNext() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if semel.ClaimFrom(r.Context()) == nil {
+			if err := g.config.Next(w, r); err != nil {
+				g.fail(w, r, &failure{class: failureNoAnswer, sent: true, err: err})
+			}
+			return
+		}
+		answer := &nextAnswer{ResponseWriter: w, request: r}
+		var connected atomic.Bool
+		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+		inner := r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+		inner.Header = maps.Clone(r.Header)
+		disguise(inner)
+		returned := false
+		defer func() {
+			if !returned {
+				semelhttp.Dispose(r.Context(), semel.StateUnknown, "the handler broke off")
+			}
+		}()
+		err := g.config.Next(answer, inner)
+		returned = err == nil || !answer.begun
+		switch {
+		case err == nil:
+		case answer.begun:
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
+		default:
+			g.fail(w, r, newFailure(r.Context(), err, connected.Load() || !nothingHappened(err)))
+		}
+	})
+}
+
+// nothingHappened reports whether the error was made with semel.MarkReleased.
+func nothingHappened(err error) bool {
+	var marked interface{ Marked() semel.State }
+	return errors.As(err, &marked) && marked.Marked() == semel.StateReleased
+}
+
+// nextAnswer lets the rule judge the answer of Next before it goes out.
+type nextAnswer struct {
+	http.ResponseWriter
+	request *http.Request
+	begun   bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *nextAnswer) WriteHeader(status int) {
+	if status >= http.StatusOK && !a.begun {
+		a.begun = true
+		text := strconv.Itoa(status) + " " + http.StatusText(status)
+		release(&http.Response{Status: text, StatusCode: status, Header: a.Header(), Request: a.request})
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *nextAnswer) Write(p []byte) (int, error) {
+	if !a.begun {
+		a.WriteHeader(http.StatusOK)
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *nextAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
