@@ -1,0 +1,137 @@
+package semelcaddy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/rules"
+)
+
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddy.CleanerUpper          = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)
+
+// Handler is the module http.handlers.semel. Its fields are its JSON; placeholders such as {env.SEMEL_STORE} are replaced when Caddy
+// loads the config, which then shows no password.
+type Handler struct {
+	// Store is the DSN of the store, as of semel gateway --store. Required. Handlers with one DSN share a store.
+	Store string `json:"store"`
+	// Rules names the file with the endpoint rules. Default: every POST and PATCH that carries an Idempotency-Key is protected.
+	Rules string `json:"rules,omitempty"`
+	// Upstream is the URL of the application. Only rules that ask it (authorize, reconcile) need it.
+	Upstream string `json:"upstream,omitempty"`
+	// KeyRequired refuses POST and PATCH requests without a key where no rule matches.
+	KeyRequired bool `json:"key_required,omitempty"`
+
+	gateway *gateway.Gateway
+	handler http.Handler
+	dsn     string // of the store that was opened; empty for none
+	life    life
+}
+
+// CaddyModule implements [caddy.Module].
+func (*Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.semel", New: func() caddy.Module { return new(Handler) }}
+}
+
+// Provision opens the store and reads the rules. The error says everything that is wrong with the config.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	known := caddy.NewReplacer()
+	dsn, file, upstream := known.ReplaceKnown(h.Store, ""), known.ReplaceKnown(h.Rules, ""), known.ReplaceKnown(h.Upstream, "")
+	if dsn == "" {
+		return errors.New("semel: store is missing, or its placeholder is empty (write it like: store sqlite:semel.db)")
+	}
+	config := &gateway.Config{Upstream: upstream, KeyRequired: h.KeyRequired, Next: proceed, Logger: ctx.Slogger()}
+	if file != "" {
+		var err error
+		if config.Rules, err = rules.Load(file); err != nil {
+			return fmt.Errorf("semel: %w", err)
+		}
+	}
+	opened, _, err := stores.LoadOrNew(dsn, func() (caddy.Destructor, error) {
+		store, err := openstore.Open(context.WithoutCancel(ctx), dsn, &openstore.Options{Logger: config.Logger})
+		return shared{store}, err
+	})
+	if err != nil {
+		return fmt.Errorf("semel: %w", err)
+	}
+	h.dsn = dsn
+	held, ok := opened.(shared)
+	if !ok {
+		return fmt.Errorf("semel: the store of %s is a %T", openstore.Redact(dsn), opened)
+	}
+	config.Store = held.Store
+	if h.gateway, err = gateway.New(config); err != nil {
+		return err
+	}
+	h.handler = h.gateway.Handler()
+	return nil
+}
+
+// Cleanup ends the handler after its last request: Caddy calls it on a reload while requests of the old config run.
+func (h *Handler) Cleanup() error {
+	return h.life.end(func() error {
+		var err error
+		if h.gateway != nil {
+			err = h.gateway.Close()
+		}
+		if h.dsn != "" {
+			_, closed := stores.Delete(h.dsn) // the last handler of a store closes it
+			err = errors.Join(err, closed)
+		}
+		return err
+	})
+}
+
+// ServeHTTP implements [caddyhttp.MiddlewareHandler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	h.life.enter()
+	defer h.life.leave()
+	c := &call{next: next}
+	h.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	return c.err
+}
+
+// call is one request on its way to the next handler.
+type call struct {
+	next caddyhttp.Handler
+	err  error // for Caddy to handle
+}
+
+type callKey struct{}
+
+// proceed gives a request to Caddy's next handler. An error that is an answer, such as the 404 of a file server, goes out as its
+// status; other errors of requests without a key are Caddy's.
+func proceed(w http.ResponseWriter, r *http.Request) error {
+	c, ok := r.Context().Value(callKey{}).(*call)
+	if !ok {
+		return semel.MarkReleased(errors.New("the request did not come through Caddy"))
+	}
+	err := c.next.ServeHTTP(w, r)
+	if err == nil {
+		return nil
+	}
+	if semel.ClaimFrom(r.Context()) == nil {
+		c.err = err
+		return nil
+	}
+	if told, ok := errors.AsType[caddyhttp.HandlerError](err); ok && told.StatusCode >= http.StatusBadRequest && told.StatusCode < http.StatusInternalServerError {
+		w.WriteHeader(told.StatusCode)
+		return nil
+	}
+	if _, ok := errors.AsType[reverseproxy.DialError](err); ok {
+		return semel.MarkReleased(err)
+	}
+	return err
+}
