@@ -29,7 +29,7 @@ func (g *Gateway) newNext() http.Handler {
 		inner.Header = maps.Clone(r.Header)
 		disguise(inner)
 		returned := false
-		defer func() {
+		defer func() { //nolint:contextcheck // the request brings its context.
 			if !returned {
 				semelhttp.Dispose(r.Context(), semel.StateUnknown, "the handler broke off")
 			}

@@ -124,7 +124,7 @@ func validate(t *testing.T, dir string) string {
 	return string(out)
 }
 
-// answer is what a caller sees.
+// answer holds what a caller sees.
 type answer struct {
 	status  int
 	body    string

@@ -3,7 +3,7 @@
 //
 //	xcaddy build --with github.com/semel-dev/semel/adapters/caddy
 //
-// In a Caddyfile it stands in front of what handles the request; Caddy orders it behind encode and before handle, route and reverse_proxy:
+// In a Caddyfile, write it in any place; Caddy runs it after encode and before handle, route and reverse_proxy:
 //
 //	shop.example {
 //		semel {
@@ -17,8 +17,8 @@
 //
 //   - An error of the handler behind it, such as a proxy whose upstream cannot be reached, is answered here where the request has a
 //     key: released if nothing was sent, unknown otherwise. Without a key Caddy handles it, with its handle_errors.
-//   - Caddy's proxy is kept from sending a request with a key again by itself. Do not configure it to do so either:
+//   - Caddy's proxy is kept from sending a request with a key again on its own. Do not configure it to do so either:
 //     lb_retry_match with POST sends twice under one claim.
 //   - Slow callers and graceful ends are Caddy's business. A reload lets requests that run end first.
-//   - There is no admin handler: operators use semel console and semel records with the same store.
+//   - It has no admin handler: operators use semel console and semel records with the same store.
 package semelcaddy

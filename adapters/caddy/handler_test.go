@@ -74,7 +74,7 @@ func TestKilled(t *testing.T) {
 func TestApplicationDown(t *testing.T) {
 	t.Parallel()
 	app := newApplication(t)
-	p := start(t, protected+free(t)) // nobody listens
+	p := start(t, protected+free(t)) // where no application listens
 	got := p.post("k", "a")
 	if got.status != http.StatusBadGateway || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "Nothing was done") {
 		t.Errorf("%+v", got)
@@ -201,7 +201,7 @@ func TestForm(t *testing.T) {
 	app.want(t, 1)
 }
 
-// What is wrong is said by name, and Caddy does not start.
+// A wrong config is refused, with the name of what is wrong.
 func TestBadConfig(t *testing.T) {
 	t.Parallel()
 	for block, want := range map[string]string{

@@ -27,7 +27,7 @@ func (l *life) leave() {
 	}
 	l.mu.Unlock()
 	if last != nil {
-		_ = last() // nobody is left to be told; the store has logged what matters
+		_ = last() // no caller is left to hear of it
 	}
 }
 
