@@ -81,6 +81,9 @@ func appendAnswer(b []byte, failure *status.Status, message proto.Message, heade
 
 // appendMetadata appends what may be replayed, names in order.
 func appendMetadata(b []byte, number protowire.Number, md metadata.MD) []byte {
+	if len(md) == 0 {
+		return b
+	}
 	for _, name := range slices.Sorted(maps.Keys(md)) {
 		if neverStored(strings.ToLower(name)) {
 			continue

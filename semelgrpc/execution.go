@@ -103,12 +103,15 @@ func lostAnswer(code codes.Code) bool {
 
 // disposition says how the claim of an answer ends, and why.
 func (run *execution) disposition(code codes.Code, err error) (semel.State, string) {
+	if err == nil {
+		return semel.StateCompleted, ""
+	}
 	note := "answered " + code.String()
 	if marked := mark.Of[semel.State](err); marked != semel.StateAbsent {
 		return marked, note
 	}
 	switch {
-	case err == nil || keeps(code):
+	case keeps(code):
 		return semel.StateCompleted, ""
 	case run.tx != nil: // it rolls back
 		return semel.StateReleased, note
