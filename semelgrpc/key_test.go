@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/semel-dev/semel/semelgrpc"
@@ -117,6 +119,29 @@ func TestIdempotencyLevel(t *testing.T) {
 		if got != c.want || semelgrpc.ReasonOf(err) != c.reason {
 			t.Errorf("%s with key %q: got %q, %v, want %q, %q", c.method, c.key, got, err, c.want, c.reason)
 		}
+	}
+}
+
+// TestInfrastructure: health checks have no key, and are not remembered where a client gives them one.
+func TestInfrastructure(t *testing.T) {
+	t.Parallel()
+	checks := health.NewServer()
+	d := newDoor(t, doorOptions{
+		Options: semelgrpc.Options{Required: true}, dial: []grpc.DialOption{keys(t)},
+		add: func(server *grpc.Server) { healthpb.RegisterHealthServer(server, checks) },
+	})
+	client := healthpb.NewHealthClient(d.conn)
+	for _, serving := range []healthpb.HealthCheckResponse_ServingStatus{healthpb.HealthCheckResponse_SERVING, healthpb.HealthCheckResponse_NOT_SERVING} {
+		checks.SetServingStatus("", serving)
+		for _, ctx := range []context.Context{t.Context(), with(t, "idempotency-key", "k1")} {
+			got, err := client.Check(ctx, &healthpb.HealthCheckRequest{})
+			if err != nil || got.GetStatus() != serving {
+				t.Errorf("got %v, %v, want %v", got, err, serving)
+			}
+		}
+	}
+	if words := d.outcomes(); len(words) != 0 {
+		t.Errorf("the door decided about health checks: %v", words)
 	}
 }
 

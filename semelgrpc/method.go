@@ -51,8 +51,14 @@ func (s *settings) decide(method string) KeyPolicy {
 	return s.Policy(method, declared)
 }
 
-// levelOf returns the idempotency_level that a method's descriptor declares; unknown for a method without one.
+// levelOf returns the idempotency_level that a method's descriptor declares; unknown for a method without one. Health
+// checks, reflection and channelz declare none, and have no side effects.
 func levelOf(files *protoregistry.Files, method string) descriptorpb.MethodOptions_IdempotencyLevel {
+	for _, service := range []string{"/grpc.health.", "/grpc.reflection.", "/grpc.channelz."} {
+		if strings.HasPrefix(method, service) {
+			return descriptorpb.MethodOptions_NO_SIDE_EFFECTS
+		}
+	}
 	name := strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", ".")
 	descriptor, err := files.FindDescriptorByName(protoreflect.FullName(name))
 	if err != nil {
