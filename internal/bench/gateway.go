@@ -44,7 +44,7 @@ http {
 `
 	caddyConfig = `{"admin": {"disabled": true, "config": {"persist": false}},
 "apps": {"http": {"servers": {"one": {"listen": ["ADDRESS"], "automatic_https": {"disable": true},
-"routes": [{"handle": [{"handler": "reverse_proxy", "upstreams": [{"dial": "UPSTREAM"}]}]}]}}}}}
+"routes": [{"handle": [BEFORE{"handler": "reverse_proxy", "upstreams": [{"dial": "UPSTREAM"}]}]}]}}}}}
 `
 )
 
@@ -112,7 +112,11 @@ func startGateway(ctx context.Context, dir, program, upstream, store string) (*s
 type rival struct{ name, config, args string }
 
 func rivals() []rival {
-	return []rival{{"nginx", nginxConfig, "-p DIR -c CONFIG -e stderr"}, {"caddy", caddyConfig, "run --config CONFIG"}}
+	bare, semel := strings.Replace(caddyConfig, "BEFORE", "", 1), strings.Replace(caddyConfig, "BEFORE", `{"handler": "semel", "store": "sqlite:DIR/caddy.db"}, `, 1)
+	return []rival{
+		{"nginx", nginxConfig, "-p DIR -c CONFIG -e stderr"}, {"caddy", bare, "run --config CONFIG"},
+		{"caddy-semel", semel, "run --config CONFIG"}, // adapters/caddy/caddy, if it is there under this name
+	}
 }
 
 func (r *rival) start(ctx context.Context, dir, program, upstream string) (*server, error) {
