@@ -92,7 +92,11 @@ func (s *stream) RecvMsg(m any) error {
 
 // SendMsg implements [grpc.ServerStream]. The answer to a stream of messages is held back until it is recorded.
 func (s *stream) SendMsg(m any) error {
-	if refused := s.enter(nil); refused != nil {
+	_, refused := s.state()
+	if s.c.unfit == nil { // else the first message may still bring the key that is to be refused
+		refused = s.enter(nil)
+	}
+	if refused != nil {
 		return refused
 	}
 	s.mu.Lock()

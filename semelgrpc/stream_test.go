@@ -189,6 +189,29 @@ func TestStreamBothWays(t *testing.T) {
 	}
 }
 
+// TestServerSpeaksFirst: a key in the first message of a stream in both directions is refused, even when the server has sent before.
+func TestServerSpeaksFirst(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{Options: semelgrpc.Options{Field: "response_status.message"}})
+	d.duplex = func(stream grpc.BidiStreamingServer[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]) error {
+		noError(t, stream.Send(&pb.StreamingOutputCallResponse{}))
+		if _, err := stream.Recv(); err != nil && stream.Send(&pb.StreamingOutputCallResponse{}) == nil {
+			t.Error("it sent after the refusal")
+		}
+		return nil
+	}
+	for key, reason := range map[string]semelgrpc.Reason{"": "", "k1": semelgrpc.ReasonKeyUnsupported} {
+		stream, err := d.client.FullDuplexCall(t.Context())
+		noError(t, err)
+		_, err = stream.Recv()
+		noError(t, err)
+		noError(t, stream.Send(&pb.StreamingOutputCallRequest{ResponseStatus: &pb.EchoStatus{Message: key}}))
+		if _, err = stream.Recv(); semelgrpc.ReasonOf(err) != reason || !errors.Is(err, io.EOF) && reason == "" {
+			t.Errorf("key %q: got %v, want %q", key, err, reason)
+		}
+	}
+}
+
 // TestFailedStreams: promise 3: how a stream that fails ends.
 func TestFailedStreams(t *testing.T) {
 	t.Parallel()
