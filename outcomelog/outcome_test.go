@@ -21,7 +21,7 @@ func TestWordsOfDoors(t *testing.T) {
 	doors := map[string]string{
 		"..":           "cancelled claimed duplicate in-flight key-invalid mismatch not-kept quota replayed shutting-down unavailable unknown unreadable aborted",
 		"../dbguard":   "created rejected returned-existing",
-		"../semelgrpc": "aborted cancelled created duplicate executed in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unreadable",
+		"../semelgrpc": "aborted cancelled created denied duplicate executed in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unreadable",
 		"../semelhttp": "aborted body-incomplete body-too-large cancelled created denied duplicate executed form-stale in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unprotected unreadable unverified",
 		// The gateway passes on what semelhttp decides; it looks for one outcome, and starts the counters of those that alerts watch.
 		"../gateway": "not-stored released unavailable unknown unprotected",

@@ -53,6 +53,12 @@ type Options struct {
 	// Fingerprint, when set, says what makes two requests of a method the same, in place of the function [Fingerprint].
 	// req is the first message of a stream, and nil where that has none.
 	Fingerprint func(method string, req proto.Message) (semel.Fingerprint, error)
+	// BeforeReplay, when set, is asked before an answer that reveals an earlier attempt is given: a replay, and the refusals
+	// IN_FLIGHT, KEY_REUSED, OUTCOME_UNKNOWN, RESPONSE_NOT_KEPT, RESPONSE_UNREADABLE, CANCELLED and DUPLICATE. It checks a
+	// right that handlers check and that may have ended since. rec is the record, and nil where the caller sent another
+	// request under its key. With nil the answer is given. An error with a status is the answer instead; it must not say
+	// whether there was an earlier attempt. Any other error is UNAVAILABLE, without its text. It is called concurrently.
+	BeforeReplay func(ctx context.Context, method string, req proto.Message, rec *semel.Record) error
 	// Files has the descriptors of methods. Default protoregistry.GlobalFiles.
 	Files *protoregistry.Files
 	// Types has the types of answers. An answer of another type is replayed to outer interceptors as an

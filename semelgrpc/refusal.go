@@ -59,6 +59,8 @@ const (
 	ReasonRolledBack Reason = "ROLLED_BACK"
 	// ReasonCommitUnknown: the connection was lost at the commit. Sent again, it gets its answer or runs.
 	ReasonCommitUnknown Reason = "COMMIT_UNKNOWN"
+	// ReasonRightNotKnown: it could not be checked whether the caller may see an earlier answer.
+	ReasonRightNotKnown Reason = "AUTHORISATION_UNAVAILABLE"
 	// ReasonInternal: a fault of the service, whose log has the error.
 	ReasonInternal Reason = "INTERNAL"
 )
@@ -91,6 +93,7 @@ func refusals() []refusal {
 		{errCommitUnknown, outcomelog.Unknown, codes.Unavailable, ReasonCommitUnknown, true, "the connection to the database was lost at the last moment: send the same call again with the same key"},
 		{semel.ErrRolledBack, outcomelog.RolledBack, codes.Aborted, ReasonRolledBack, true, "the change was rolled back: send the same call again with the same key"},
 		{semel.ErrLost, outcomelog.RolledBack, codes.Aborted, ReasonRolledBack, true, "the change was rolled back: send the same call again with the same key"},
+		{errRightNotKnown, outcomelog.Unavailable, codes.Unavailable, ReasonRightNotKnown, true, "nothing was done, because it could not be checked whether you may do this: wait a moment, then send the same call again with the same key"},
 		{errKeyMissing, outcomelog.KeyMissing, codes.InvalidArgument, ReasonKeyMissing, false, "nothing was done: this method needs a key, such as a UUID, so that sending it twice is safe"},
 		{semel.ErrKeyInvalid, outcomelog.KeyInvalid, codes.InvalidArgument, ReasonKeyInvalid, false, "nothing was done: the key is not valid"},
 		{semel.ErrScopeMissing, outcomelog.KeyInvalid, codes.InvalidArgument, ReasonKeyInvalid, false, "nothing was done: the call does not say who sends it, so its key has no owner"},
@@ -117,6 +120,9 @@ func refuse(ctx context.Context, err error) (*status.Status, outcomelog.Outcome)
 	_, fromOption := errors.AsType[*optionError](err)
 	if fromOption {
 		return internal.status(0, nil), internal.outcome
+	}
+	if denied, ok := errors.AsType[*deniedError](err); ok {
+		return denied.status, outcomelog.Denied
 	}
 	for _, row := range refusals() {
 		if !errors.Is(err, row.err) {

@@ -95,7 +95,13 @@ func (c *call) begin(req any, name string, found bool, err error) (claim, *semel
 	if err != nil {
 		return nil, nil, &optionError{err}
 	}
-	return c.ask(key, fp)
+	got, rec, err := c.ask(key, fp)
+	if known, tells := reveals(rec, err); tells {
+		if denied := c.denial(m, known); denied != nil {
+			return nil, nil, denied
+		}
+	}
+	return got, rec, err
 }
 
 func (c *call) fingerprint(m proto.Message) (semel.Fingerprint, error) {
@@ -219,7 +225,9 @@ func (c *call) refuse(err error) error {
 	s, outcome := refuse(c.ctx, err)
 	c.tell(outcome, s.Code(), err)
 	to := grpc.ServerTransportStreamFromContext(c.ctx)
-	c.i.send(to, nil, nil, outcome)
+	if outcome != outcomelog.Denied { // else it would say that there was something
+		c.i.send(to, nil, nil, outcome)
+	}
 	pushBack(to, s)
 	return s.Err()
 }
