@@ -23,7 +23,7 @@ func (e *deniedError) Error() string {
 func (e *deniedError) Unwrap() error { return e.err }
 
 // reveals returns the record of which a replay or an error tells the caller, nil where it may know nothing of it, and
-// whether it tells of an earlier attempt at all.
+// whether it reveals an earlier attempt at all.
 func reveals(rec *semel.Record, err error) (*semel.Record, bool) {
 	if rec != nil {
 		return rec, true
