@@ -114,7 +114,8 @@ type rival struct{ name, config, args string }
 func rivals() []rival {
 	bare, semel := strings.Replace(caddyConfig, "BEFORE", "", 1), strings.Replace(caddyConfig, "BEFORE", `{"handler": "semel", "store": "sqlite:DIR/caddy.db"}, `, 1)
 	return []rival{
-		{"nginx", nginxConfig, "-p DIR -c CONFIG -e stderr"}, {"caddy", bare, "run --config CONFIG"},
+		{"nginx", nginxConfig, "-p DIR -c CONFIG -e stderr"},
+		{"caddy", bare, "run --config CONFIG"},
 		{"caddy-semel", semel, "run --config CONFIG"}, // adapters/caddy/caddy, if it is there under this name
 	}
 }

@@ -17,7 +17,6 @@ import (
 )
 
 const insertMySQL = `INSERT INTO bench_row (body) VALUES (?)`
-const aimDoMySQL, aimTwoPhasesMySQL = 0.55, 0.6
 
 // mysqlBench is one database of one server, and all that works in it.
 type mysqlBench struct {

@@ -31,6 +31,8 @@ const (
 	aimTwoPhases   = 0.55
 	aimReplay      = 0.85
 	aimCached      = 1.0
+
+	aimDoMySQL, aimTwoPhasesMySQL = 0.55, 0.6
 )
 
 var errNoServer = errors.New("no server: set its DSN, or run it through scripts/prepare, as make bench-stores does")
