@@ -48,6 +48,18 @@ const (
 	NotHappened
 )
 
+// String returns the word for logs and metrics: unknown, happened or not-happened.
+func (v Verdict) String() string {
+	switch v {
+	case Happened:
+		return "happened"
+	case NotHappened:
+		return "not-happened"
+	case StillUnknown:
+	}
+	return "unknown"
+}
+
 // Reconciliation is the answer of [Policy.Reconcile].
 type Reconciliation struct {
 	Verdict Verdict

@@ -97,7 +97,7 @@ func (m *metrics) begin() {
 		m.upstreamFailures.WithLabelValues(class)
 	}
 	for _, verdict := range []semel.Verdict{semel.Happened, semel.NotHappened, semel.StillUnknown} {
-		m.reconciled.WithLabelValues(verdictWord(verdict))
+		m.reconciled.WithLabelValues(verdict.String())
 	}
 }
 
@@ -154,7 +154,7 @@ func (m *metrics) trace(next *semel.Trace) *semel.Trace {
 		call(lost, ctx, i)
 	}
 	t.Reconciled = func(ctx context.Context, i semel.ReconcileInfo) {
-		m.reconciled.WithLabelValues(verdictWord(i.Verdict)).Inc()
+		m.reconciled.WithLabelValues(i.Verdict.String()).Inc()
 		call(reconciled, ctx, i)
 	}
 	t.Swept = func(ctx context.Context, i semel.SweepInfo) {
@@ -168,17 +168,6 @@ func call[T any](hook func(context.Context, T), ctx context.Context, info T) { /
 	if hook != nil {
 		hook(ctx, info)
 	}
-}
-
-func verdictWord(v semel.Verdict) string {
-	switch v {
-	case semel.Happened:
-		return "happened"
-	case semel.NotHappened:
-		return "not-happened"
-	case semel.StillUnknown:
-	}
-	return "unknown"
 }
 
 // decided returns what counts and logs the decisions of one route: one line

@@ -126,7 +126,7 @@ func (r *reporter) lost(ctx context.Context, i semel.LostInfo) {
 func (r *reporter) reconciled(ctx context.Context, i semel.ReconcileInfo) {
 	s := r.span(ctx, "semel.reconcile", i.Took)
 	if s.recorded() {
-		s.SetAttributes(attribute.String("semel.verdict", verdictWord(i.Verdict)), digestOf(i.Digest), fenceOf(i.Fence))
+		s.SetAttributes(attribute.String("semel.verdict", i.Verdict.String()), digestOf(i.Digest), fenceOf(i.Fence))
 		if i.Err != nil {
 			s.SetStatus(codes.Error, "reconcile")
 		}
@@ -163,15 +163,4 @@ func digestOf(d semel.Digest) attribute.KeyValue {
 
 func fenceOf(f semel.Fence) attribute.KeyValue {
 	return attribute.Int64("semel.fence", int64(f)) //nolint:gosec // within BIGINT, for every store of this module.
-}
-
-func verdictWord(v semel.Verdict) string {
-	switch v {
-	case semel.Happened:
-		return "happened"
-	case semel.NotHappened:
-		return "not-happened"
-	case semel.StillUnknown:
-	}
-	return "unknown"
 }
