@@ -40,8 +40,9 @@ type Config struct {
 	Upstream string
 	// Next handles requests in the place of a proxy to Upstream, for a server in which the gateway is one handler of several; its
 	// admin handler, listeners and time limits are then that server's business. Upstream is needed by rules that ask the application
-	// (authorize, reconcile). An error of Next means that it wrote no answer: the outcome is unknown, unless it was made with
-	// [semel.MarkReleased] and no connection to an application had been made.
+	// (authorize, reconcile). Next is called concurrently, with a context that outlives the caller where the request has a key. Its
+	// error leaves the outcome unknown, unless it was made with [semel.MarkReleased], no answer had begun, and no connection to an
+	// application had been made.
 	Next func(http.ResponseWriter, *http.Request) error
 	// Store remembers the intents. Required. The gateway does not close it.
 	Store semel.Store

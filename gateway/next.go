@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptrace"
@@ -9,11 +8,13 @@ import (
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// newNext returns the handler that gives a request to the config's Next. Under a claim an error
-// is answered as a failure of the upstream is.
+// newNext returns the handler that calls [Config.Next]. Under a claim, an error is answered as a failure of the upstream is:
+// released only if Next marked it as released and made no connection, else unknown. An error or a panic after the answer
+// has begun breaks the answer off, and the outcome is unknown.
 func (g *Gateway) newNext() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if semel.ClaimFrom(r.Context()) == nil {
@@ -41,15 +42,9 @@ func (g *Gateway) newNext() http.Handler {
 		case answer.begun:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
 		default:
-			g.fail(w, r, newFailure(r.Context(), err, connected.Load() || !nothingHappened(err)))
+			g.fail(w, r, newFailure(r.Context(), err, connected.Load() || mark.Of[semel.State](err) != semel.StateReleased))
 		}
 	})
-}
-
-// nothingHappened reports whether the error was made with semel.MarkReleased.
-func nothingHappened(err error) bool {
-	var marked interface{ Marked() semel.State }
-	return errors.As(err, &marked) && marked.Marked() == semel.StateReleased
 }
 
 // nextAnswer lets the rule judge the answer of Next before it goes out.
