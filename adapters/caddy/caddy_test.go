@@ -42,7 +42,7 @@ type process struct {
 	t    *testing.T
 	dir  string
 	url  string
-	said bytes.Buffer // read it after the end
+	log  bytes.Buffer // read it after the end
 	cmd  *exec.Cmd
 	done chan struct{}
 }
@@ -79,7 +79,7 @@ func (p *process) socket() string { return filepath.Join(p.dir, "admin.sock") }
 func (p *process) run() {
 	p.t.Helper()
 	p.cmd = exec.CommandContext(context.WithoutCancel(p.t.Context()), program, "run", "--config", "Caddyfile")
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.dir, &p.said, &p.said
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.dir, &p.log, &p.log
 	p.cmd.Env = append(os.Environ(), "HOME="+p.dir, "STORE=sqlite:semel.db")
 	noError(p.t, p.cmd.Start())
 	done := make(chan struct{})
@@ -88,7 +88,7 @@ func (p *process) run() {
 	testserver.Eventually(p.t, "Caddy serves", func() bool {
 		select {
 		case <-done:
-			p.t.Fatalf("Caddy ended:\n%s", &p.said)
+			p.t.Fatalf("Caddy ended:\n%s", &p.log)
 		default:
 		}
 		conn, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", strings.TrimPrefix(p.url, "http://"))

@@ -111,8 +111,8 @@ type call struct {
 
 type callKey struct{}
 
-// proceed gives a request to Caddy's next handler. An error that is an answer, such as the 404 of a file server, goes out as its
-// status; other errors of requests without a key are Caddy's.
+// proceed calls Caddy's next handler. Without a key, its errors are Caddy's to handle. Under a claim, an error with a 4xx status, such
+// as the 404 of a file server, is an answer and is recorded as one; a connection that could not be made is released.
 func proceed(w http.ResponseWriter, r *http.Request) error {
 	c, ok := r.Context().Value(callKey{}).(*call)
 	if !ok {
@@ -126,8 +126,8 @@ func proceed(w http.ResponseWriter, r *http.Request) error {
 		c.err = err
 		return nil
 	}
-	if told, ok := errors.AsType[caddyhttp.HandlerError](err); ok && told.StatusCode >= http.StatusBadRequest && told.StatusCode < http.StatusInternalServerError {
-		w.WriteHeader(told.StatusCode)
+	if answer, ok := errors.AsType[caddyhttp.HandlerError](err); ok && answer.StatusCode >= http.StatusBadRequest && answer.StatusCode < http.StatusInternalServerError {
+		w.WriteHeader(answer.StatusCode)
 		return nil
 	}
 	if _, ok := errors.AsType[reverseproxy.DialError](err); ok {

@@ -2,7 +2,8 @@ package semelcaddy
 
 import "sync"
 
-// life counts the requests of a handler, and ends it after the last one.
+// life counts the requests of a handler, and ends it after the last one. Caddy sends a handler no request after its end. It is not a
+// sync.WaitGroup, because the end must not hold up the reload that asks for it.
 type life struct {
 	mu      sync.Mutex // guards the fields below
 	running int
