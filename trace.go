@@ -26,8 +26,8 @@ type Trace struct {
 	// failed.
 	Swept func(context.Context, SweepInfo)
 	// Note returns the [Record.Note] of an intent that completes without one, such
-	// as the trace of the work; "" for none. ctx is that of the work. Operators see
-	// it, and [BeginInfo.Note] has it when the outcome is replayed.
+	// as the trace of the work, cut at [MaxNoteBytes]; "" for none. ctx is that of the
+	// work. Operators see it, and [BeginInfo.Note] has it when the outcome is replayed.
 	Note func(ctx context.Context) string
 }
 
