@@ -20,7 +20,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## every test, with the race detector (ten minutes on two processors); as root on Debian it installs what is missing
-	@scripts/prepare --without 'rabbitmq django firefox' scripts/test
+	@scripts/prepare --without 'rabbitmq django httpx firefox' scripts/test
 
 test-long: ## what takes longer: Firefox, long races, random walks, the attacks of make prove for FOR (30s), SAMPLE (6) mutants
 	@scripts/prepare scripts/test long

@@ -44,7 +44,7 @@ func phrases() []phrase {
 }
 
 // CheckProse returns every use of a phrase from the list in the comments of Go files, in their texts that hold a sentence, in
-// comments of scripts, SQL and TypeScript, and in the documentation, among the files that look selects.
+// comments of scripts, SQL and TypeScript, in Python, and in the documentation, among the files that look selects.
 func CheckProse(tree Tree, look func(name string) bool) []Violation {
 	var found []Violation
 	listed := phrases()
@@ -67,7 +67,7 @@ func isProse(name string) bool {
 		return false
 	}
 	switch path.Ext(name) {
-	case ".go", ".md", ".sql", ".ts", ".lua", ".sh":
+	case ".go", ".md", ".sql", ".ts", ".lua", ".sh", ".py":
 		return true
 	default:
 		return strings.HasPrefix(name, "scripts/") || name == "Makefile" || name == ".ci/run"
@@ -105,7 +105,7 @@ func proseLines(name string, text []byte) []line {
 // proseOf returns the prose of one line.
 func proseOf(ext, l string) (string, bool) {
 	switch ext {
-	case ".md":
+	case ".md", ".py": // texts of Python span lines
 		return l, true
 	case ".ts":
 		if strings.HasPrefix(l, "*") || strings.HasPrefix(l, "/*") {

@@ -21,6 +21,7 @@ func TestProse(t *testing.T) {
 		"code":                    {"a.go", "package a\n\nvar beside int\n", 0},
 		"a page":                  {"docs/a.md", "It is kept bes" + "ide the row.\n```\nbes" + "ide\n```\n", 1},
 		"a script":                {"scripts/a", "x=1 # " + "looks whether" + "\necho mend\n", 1},
+		"Python":                  {"clients/a.py", "\"\"\"Keeps it\n" + "bes" + "ide the row.\n\"\"\"\n", 1},
 		"what a test is fed with": {"testdata/a.md", "It is kept bes" + "ide the row.\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
