@@ -42,7 +42,7 @@ type Config struct {
 	// admin handler, listeners and time limits are then that server's business. Upstream is needed by rules that ask the application
 	// (authorize, reconcile). Next is called concurrently, with a context that outlives the caller where the request has a key. Its
 	// error leaves the outcome unknown, unless it was made with [semel.MarkReleased], no answer had begun, and no connection to an
-	// application had been made.
+	// application had been made. Neither an error nor an answer, once the context has ended, is unknown as well.
 	Next func(http.ResponseWriter, *http.Request) error
 	// Store remembers the intents. Required. The gateway does not close it.
 	Store semel.Store

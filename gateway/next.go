@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptrace"
@@ -27,7 +29,7 @@ func (g *Gateway) newNext() http.Handler {
 		var connected atomic.Bool
 		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 		inner := r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
-		inner.Header = maps.Clone(r.Header)
+		inner.Header, inner.Body = maps.Clone(r.Header), &unreadBody{ReadCloser: r.Body}
 		disguise(inner)
 		returned := false
 		defer func() { //nolint:contextcheck // the request brings its context.
@@ -36,13 +38,18 @@ func (g *Gateway) newNext() http.Handler {
 			}
 		}()
 		err := g.config.Next(answer, inner)
+		if err == nil && !answer.begun { // a proxy whose caller seems to have gone has no answer, and no error either
+			err = context.Cause(r.Context())
+		}
 		returned = err == nil || !answer.begun
 		switch {
 		case err == nil:
 		case answer.begun:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
 		default:
-			g.fail(w, r, newFailure(r.Context(), err, connected.Load() || mark.Of[semel.State](err) != semel.StateReleased))
+			f := newFailure(r.Context(), err, true)
+			f.sent = connected.Load() || mark.Of[semel.State](err) != semel.StateReleased // the last of several attempts may not have connected
+			g.fail(w, r, f)
 		}
 	})
 }
@@ -72,5 +79,34 @@ func (a *nextAnswer) Write(p []byte) (int, error) {
 	return a.ResponseWriter.Write(p)
 }
 
+// FlushError is for http.ResponseController.
+func (a *nextAnswer) FlushError() error {
+	if !a.begun {
+		a.WriteHeader(http.StatusOK)
+	}
+	return http.NewResponseController(a.ResponseWriter).Flush()
+}
+
 // Unwrap is for http.ResponseController.
 func (a *nextAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// unreadBody stays open while nothing of it has been read: a transport that cannot connect closes the body, and a proxy may
+// then try another address.
+type unreadBody struct {
+	io.ReadCloser
+	read atomic.Bool
+}
+
+// Read implements io.Reader.
+func (b *unreadBody) Read(p []byte) (int, error) {
+	b.read.Store(true)
+	return b.ReadCloser.Read(p)
+}
+
+// Close implements io.Closer. The door closes what was never read.
+func (b *unreadBody) Close() error {
+	if !b.read.Load() {
+		return nil
+	}
+	return b.ReadCloser.Close()
+}

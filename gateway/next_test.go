@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
@@ -20,9 +21,11 @@ func TestNextFails(t *testing.T) {
 	t.Parallel()
 	application := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(application.Close)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
 	errDown := errors.New("down")
-	ask := func(r *http.Request) error {
-		req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, application.URL, http.NoBody)
+	ask := func(r *http.Request, url string) error {
+		req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, url, http.NoBody)
 		if err != nil {
 			return err
 		}
@@ -36,9 +39,23 @@ func TestNextFails(t *testing.T) {
 		next  func(w http.ResponseWriter, r *http.Request) error
 		again int // the status of the repetition
 	}{
-		"released":  {func(http.ResponseWriter, *http.Request) error { return semel.MarkReleased(errDown) }, http.StatusCreated},
-		"plain":     {func(http.ResponseWriter, *http.Request) error { return errDown }, http.StatusConflict},
-		"connected": {func(_ http.ResponseWriter, r *http.Request) error { return semel.MarkReleased(ask(r)) }, http.StatusConflict},
+		"released":    {func(http.ResponseWriter, *http.Request) error { return semel.MarkReleased(errDown) }, http.StatusCreated},
+		"plain":       {func(http.ResponseWriter, *http.Request) error { return errDown }, http.StatusConflict},
+		"unreachable": {func(_ http.ResponseWriter, r *http.Request) error { return semel.MarkReleased(ask(r, gone.URL)) }, http.StatusCreated},
+		"connected": {func(_ http.ResponseWriter, r *http.Request) error {
+			return semel.MarkReleased(ask(r, application.URL))
+		}, http.StatusConflict},
+		"then unreachable": {func(_ http.ResponseWriter, r *http.Request) error {
+			_ = ask(r, application.URL) // a proxy that tries another address
+			return semel.MarkReleased(ask(r, gone.URL))
+		}, http.StatusConflict},
+		"out of time": {func(_ http.ResponseWriter, r *http.Request) error {
+			<-r.Context().Done()
+			return nil // as of a caller that has gone
+		}, http.StatusConflict},
+		"flushed": {func(w http.ResponseWriter, _ *http.Request) error {
+			return errors.Join(http.NewResponseController(w).Flush(), semel.MarkReleased(errDown))
+		}, http.StatusConflict},
 		"begun": {func(w http.ResponseWriter, _ *http.Request) error {
 			_, err := io.WriteString(w, "half")
 			return errors.Join(err, semel.MarkReleased(errDown))
@@ -48,13 +65,17 @@ func TestNextFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			runs := 0
-			g, err := gateway.New(&gateway.Config{Store: memstore.New(nil), Next: func(w http.ResponseWriter, r *http.Request) error {
+			config := &gateway.Config{Store: memstore.New(nil), Next: func(w http.ResponseWriter, r *http.Request) error {
 				if runs++; runs == 1 {
 					return c.next(w, r)
 				}
 				w.WriteHeader(http.StatusCreated)
 				return nil
-			}})
+			}}
+			if name == "out of time" {
+				config.Guard.Policy.MaxRun = time.Second
+			}
+			g, err := gateway.New(config)
 			claimtest.NoError(t, err)
 			t.Cleanup(func() { _ = g.Close() })
 			front := httptest.NewServer(g.Handler())
@@ -76,6 +97,30 @@ func TestNextFails(t *testing.T) {
 				t.Errorf("the repetition got %d %v, want %d", status, err, c.again)
 			}
 		})
+	}
+}
+
+// A proxy that could not connect tries another address with the same body, although its transport has closed it.
+func TestNextBody(t *testing.T) {
+	t.Parallel()
+	var bodies [2]string
+	g, err := gateway.New(&gateway.Config{Store: memstore.New(nil), Next: func(_ http.ResponseWriter, r *http.Request) error {
+		for i := range bodies {
+			if err := r.Body.Close(); err != nil {
+				return err
+			}
+			body, _ := io.ReadAll(r.Body) // what was read and closed stays closed
+			bodies[i] = string(body)
+		}
+		return nil
+	}})
+	claimtest.NoError(t, err)
+	t.Cleanup(func() { _ = g.Close() })
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("a"))
+	req.Header.Set("Idempotency-Key", "k")
+	g.Handler().ServeHTTP(httptest.NewRecorder(), req)
+	if bodies != [2]string{"a", ""} {
+		t.Errorf("the application got %q", bodies)
 	}
 }
 
