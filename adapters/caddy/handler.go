@@ -130,8 +130,14 @@ func proceed(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(answer.StatusCode)
 		return nil
 	}
-	if _, ok := errors.AsType[reverseproxy.DialError](err); ok {
+	if _, ok := errors.AsType[reverseproxy.DialError](err); ok || noUpstream(err) {
 		return semel.MarkReleased(err)
 	}
 	return err
+}
+
+// noUpstream reports whether a proxy found none of its upstreams healthy, and had not tried one. Caddy keeps that error to itself.
+func noUpstream(err error) bool {
+	told, ok := errors.AsType[caddyhttp.HandlerError](err)
+	return ok && told.StatusCode == http.StatusServiceUnavailable && told.Err != nil && told.Err.Error() == "no upstreams available"
 }

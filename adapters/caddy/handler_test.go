@@ -2,6 +2,7 @@ package semelcaddy_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -85,6 +86,33 @@ func TestApplicationDown(t *testing.T) {
 	p.configure(protected + app.address)
 	p.reload()
 	if got := p.post("k", "a"); got.status != http.StatusCreated {
+		t.Errorf("%+v", got)
+	}
+	app.want(t, 1)
+}
+
+// A proxy that takes its upstream as down does not send to it; that is also released.
+func TestNoUpstreamIsHealthy(t *testing.T) {
+	t.Parallel()
+	p := start(t, protected+free(t)+" {\n\t\tfail_duration 1h\n\t}")
+	for i := range 3 {
+		if got := p.post("k", "a"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "Nothing was done") {
+			t.Errorf("request %d: %+v", i, got)
+		}
+	}
+}
+
+// A proxy that cannot reach one upstream sends the request, whole, to the next one.
+func TestAnotherUpstream(t *testing.T) {
+	t.Parallel()
+	app := newApplication(t)
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		app.created.Add(1)
+		_, _ = io.Copy(w, r.Body)
+	})
+	app.serve.Store(&echo)
+	p := start(t, protected+free(t)+" "+app.address+" {\n\t\tlb_policy first\n\t\tlb_retries 1\n\t\tfail_duration 1h\n\t}")
+	if got := p.post("k", "the body"); got.status != http.StatusOK || got.body != "the body" {
 		t.Errorf("%+v", got)
 	}
 	app.want(t, 1)
