@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,12 +168,9 @@ type application struct {
 func newApplication(t *testing.T) *application {
 	t.Helper()
 	a := &application{}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	noError(t, err)
-	a.address = l.Addr().String()
-	server := &http.Server{Handler: a, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close() })
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	a.address = server.Listener.Addr().String()
 	return a
 }
 
