@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/disclosure"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -96,7 +97,11 @@ func (c *call) begin(req any, name string, found bool, err error) (claim, *semel
 		return nil, nil, &optionError{err}
 	}
 	got, rec, err := c.ask(key, fp)
-	if known, tells := reveals(rec, err); tells {
+	known, reveals := rec, rec != nil
+	if !reveals {
+		known, reveals = disclosure.Of(err)
+	}
+	if reveals {
 		if denied := c.denial(m, known); denied != nil {
 			return nil, nil, denied
 		}

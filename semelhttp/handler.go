@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/disclosure"
 	"github.com/semel-dev/semel/internal/ratelimit"
 )
 
@@ -126,7 +127,7 @@ func (ex *exchange) begin(w http.ResponseWriter, next http.Handler, key semel.Ke
 	case m.set.FailOpen && unreachable(err):
 		ex.unprotected(w, next, err)
 	default:
-		if record, tells := told(err); !tells || ex.mayTell(w, record) {
+		if record, reveals := disclosure.Of(err); !reveals || ex.mayTell(w, record) {
 			ex.refuse(w, err)
 		}
 	}

@@ -50,22 +50,6 @@ func replayProblems() []problem {
 	}
 }
 
-// told returns what an error tells the caller of an earlier attempt, and
-// whether it does.
-func told(err error) (*semel.Record, bool) {
-	for _, telling := range []error{
-		semel.ErrInFlight, semel.ErrMismatch, semel.ErrUnknown, semel.ErrNotKept, semel.ErrUnreadable, semel.ErrCancelled, semel.ErrDuplicate,
-	} {
-		if errors.Is(err, telling) {
-			if e, ok := errors.AsType[*semel.Error](err); ok {
-				return e.Record, true
-			}
-			return nil, true
-		}
-	}
-	return nil, false
-}
-
 // denial asks [Options.BeforeReplay] whether the caller may learn of an
 // earlier attempt. It returns no error if so; otherwise answer replies to the
 // caller, or is nil for the problem of the error.

@@ -170,7 +170,7 @@ func linting() []Room {
 	}
 }
 
-// mechanisms are the parts of the guard that know nothing of records, and what adapters in nested modules share.
+// mechanisms are the parts of the guard that know nothing of records, and what adapters and doors in nested modules share.
 func mechanisms() []Room {
 	return []Room{
 		{Path: "internal/digest", Floor: 0, Kind: Ground},
@@ -188,6 +188,8 @@ func mechanisms() []Room {
 		{Path: "internal/sweep", Floor: 0, Kind: Ground, Also: []string{"internal/waiting"}},
 		{Path: "internal/waiting", Floor: 0, Kind: Ground},
 		{Path: "internal/job", Floor: 1},
+		// Doors ask for the caller's right before the same errors.
+		{Path: "internal/disclosure", Floor: 0, Also: []string{"."}},
 	}
 }
 
