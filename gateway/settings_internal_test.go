@@ -21,8 +21,8 @@ func TestSettingsAreComplete(t *testing.T) {
 		reflect.TypeFor[semel.Options](): guardSettings(&semel.Options{}),
 	} {
 		elsewhere := []string{
-			"StoreName",                 // the value of Store
-			"Guard",                     // settings of its own
+			"StoreName",                         // the value of Store
+			"Guard",                             // settings of its own
 			"Next", "Logger", "Trace", "Policy", // functions, and what the routes show
 		}
 		shown := 0
