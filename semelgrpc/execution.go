@@ -62,11 +62,20 @@ func newExecution(c *call, got claim) *execution {
 	return run
 }
 
-// statusOf returns what a handler's error says on the wire; nil of nil. A mark of package semel is for us alone.
+// statusOf returns what a handler's error says on the wire; nil of nil. A mark of package semel is for us alone, and an
+// error that says OK is an error.
 func statusOf(err error) *status.Status {
 	if err == nil {
 		return nil
 	}
+	if said := saidBy(err); said.Code() != codes.OK {
+		return said
+	}
+	return status.New(codes.Unknown, err.Error())
+}
+
+// saidBy returns the status that an error carries, or the one for an error without.
+func saidBy(err error) *status.Status {
 	type sayer interface {
 		error
 		GRPCStatus() *status.Status

@@ -96,6 +96,25 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// okError is an error with a status that is none.
+type okError struct{ error }
+
+// GRPCStatus returns the status that gRPC takes for the error.
+func (okError) GRPCStatus() *status.Status { return status.New(codes.OK, "") }
+
+// TestErrorThatSaysOK: such an error is not an answer (promise 3), and a caller does not hear of success.
+func TestErrorThatSaysOK(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{})
+	for _, wrong := range []error{okError{errors.New("failed")}, semel.MarkReleased(okError{errors.New("failed")})} {
+		d.unary = func(context.Context, *pb.SimpleRequest) (*pb.SimpleResponse, error) { return nil, wrong }
+		if got := d.ask(t.Context(), invoice("10"), "k"); status.Code(got.err) != codes.Unknown || got.word() != "released" {
+			t.Errorf("%T: got %v %q", wrong, got.err, got.word())
+		}
+	}
+	d.wantRan(t, "an error that says OK", 2)
+}
+
 // TestMarks: a handler says what happened, whatever the code; the mark is not part of the answer.
 func TestMarks(t *testing.T) {
 	t.Parallel()
