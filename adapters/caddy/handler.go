@@ -96,6 +96,9 @@ func (h *Handler) Cleanup() error {
 
 // ServeHTTP implements [caddyhttp.MiddlewareHandler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if semel.ClaimFrom(r.Context()) != nil { // another semel around this one has it
+		return next.ServeHTTP(w, r)
+	}
 	h.life.enter()
 	defer h.life.leave()
 	c := &call{next: next}

@@ -115,6 +115,22 @@ func TestAnotherUpstream(t *testing.T) {
 	app.want(t, 1)
 }
 
+// A semel in a site that another one protects leaves its requests alone: they would lack the key there.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	app := newApplication(t)
+	p := start(t, "\tsemel {\n\t\tstore {env.STORE}\n\t}\n\troute {\n\t\tsemel {\n\t\t\tstore {env.STORE}\n\t\t\tkey_required\n\t\t}\n\t\treverse_proxy "+app.address+"\n\t}")
+	for i := range 2 {
+		if got := p.post("k", "a"); got.status != http.StatusCreated || got.replayed() != (i > 0) {
+			t.Errorf("request %d: %+v", i, got)
+		}
+	}
+	if got := p.post("", "a"); got.status != http.StatusBadRequest {
+		t.Errorf("without a key: %+v", got)
+	}
+	app.want(t, 1)
+}
+
 // A connection that dies after the application has acted: net/http would send a request with an Idempotency-Key again.
 func TestNothingIsSentAgain(t *testing.T) {
 	t.Parallel()
