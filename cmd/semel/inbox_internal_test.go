@@ -39,9 +39,9 @@ func fillInboxCommand(args []string) error {
 		v := in.Handle(ctx, m, fails)
 		fmt.Fprintln(os.Stdout, v.Act, v.Reason)
 	}
-	ctx, stop = context.WithTimeout(ctx, 100*time.Millisecond)
+	ctx, stop = context.WithTimeout(ctx, 2*time.Second)
 	defer stop()
-	return in.Released(ctx, time.Millisecond, func(ctx context.Context, m inbox.Message) inbox.Verdict {
+	return in.Released(ctx, 20*time.Millisecond, func(ctx context.Context, m inbox.Message) inbox.Verdict {
 		return in.Handle(ctx, m, func(context.Context, inbox.Message) error {
 			fmt.Fprintln(os.Stdout, "handled", m.ID)
 			return nil
