@@ -240,10 +240,10 @@ func TestFinishOfAFormerHolder(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, l ledger) {
 		t.Helper()
-		policy := semel.Options{Policy: semel.Policy{Lease: 200 * time.Millisecond}}
+		policy := semel.Options{Policy: semel.Policy{Lease: time.Second}}
 		late := l
 		late.store = deaf{l.store}
-		s, other := openTill(t, late, &policy), openTill(t, l, &policy)
+		s, other := openTill(t, late, &policy), openTill(t, l, nil)
 		s.at = func(place string) {
 			if place != "begin" {
 				return
