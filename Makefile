@@ -19,7 +19,7 @@ COUNT ?= 1
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## every test, with the race detector (ten minutes on two processors); as root on Debian it installs what is missing
+test: ## every test, with the race detector (nine minutes on two processors); as root on Debian it installs what is missing
 	@scripts/prepare --without 'rabbitmq django httpx firefox' scripts/test
 
 test-long: ## what takes longer: Firefox, long races, random walks, the attacks of make prove for FOR (30s), SAMPLE (6) mutants
