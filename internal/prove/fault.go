@@ -47,7 +47,11 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 	for n, kind := range kinds {
 		random := rand.New(rand.NewPCG(i.random.Uint64(), i.random.Uint64())) //nolint:gosec // instants, not secrets.
 		wg.Go(func() {
-			mean := min(pace()[kind], long/2) // at least one is injected
+			mean := pace()[kind]
+			if len(i.children) == 1 {
+				mean *= children // a process that is alone gets no more than its share, and has time to answer
+			}
+			mean = min(mean, long/2) // at least one is injected
 			for errs[n] == nil && waiting.Sleep(ctx, around(random, mean)) {
 				errs[n] = i.inject(context.WithoutCancel(ctx), kind, random)
 				i.mu.Lock()

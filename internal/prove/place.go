@@ -118,8 +118,8 @@ func (ps *places) openFile(p *place, sc scenario) error {
 		p.driver, p.rows = "sqlite", "file:"+name+".sqlite?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)"
 		p.dsn = p.rows // records and rows are in one file
 	case kindClock:
-		p.clock = name
-		p.set = hostClock{name}.set
+		p.clock = name + "." + sc.store + ".clock"
+		p.set = hostClock{p.clock}.set
 		return p.set(0)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var stdout bytes.Buffer
-	args := []string{"-for", "4s", "-only", "^(store|clock|guard|transaction)/(sqlite|log)", "-out", filepath.Join(t.TempDir(), "wrong")}
+	args := []string{"-for", "10s", "-only", "^(store|clock|guard|transaction)/(sqlite|log)", "-out", filepath.Join(t.TempDir(), "wrong")}
 	code := run(t.Context(), args, &stdout, os.Stderr) // its children write there as well
 	if code != 0 || strings.Count(stdout.String(), "/sqlite") != 4 || strings.Count(stdout.String(), "/log") != 3 {
 		t.Errorf("code %d\n%s", code, stdout.String())
