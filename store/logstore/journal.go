@@ -173,7 +173,7 @@ func (j *journal) free() int64 {
 		free += j.next.bytes - segmentHeader
 	}
 	segment := j.nextBytes(0)
-	return free + max(0, j.maxBytes-j.total)/segment*segment
+	return free + max(0, j.maxBytes-j.total)/segment*(segment-segmentHeader) // as much as when they are there
 }
 
 // kept returns how many bytes below the bound are not for this entry. The last segment is for copies of live records,
