@@ -25,7 +25,7 @@ const (
 )
 
 // ScopeBy makes the scope of most services: the principal and the method. The authority that the client dialled does not
-// count, because a retry may reach another server under another name. principal returns who asks, such as an account's
+// count, because a retry may reach another server under another name. principal returns the identity of the caller, such as an account's
 // id; it is kept as a digest only. An empty one is answered with INVALID_ARGUMENT: return a constant for anonymous
 // callers who may share their keys.
 func ScopeBy(principal func(context.Context) string) ScopeFunc {
