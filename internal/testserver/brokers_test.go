@@ -11,7 +11,7 @@ import (
 func TestKillAndStartBrokers(t *testing.T) {
 	t.Parallel()
 	brokers := map[string]func(*testing.T) killable{
-		"nats": func(t *testing.T) killable { t.Helper(); return testserver.StartNATS(t) },
+		"nats": func(t *testing.T) killable { t.Helper(); return testserver.StartNATS(t, nil) },
 	}
 	if claimtest.Long() { // it takes ten seconds to start, three times
 		brokers["rabbitmq"] = func(t *testing.T) killable { t.Helper(); return testserver.StartRabbitMQ(t) }

@@ -9,9 +9,9 @@
 // [PostgresSchema], [MySQLDatabase], [RedisPrefix]), gives queues random names, and
 // never stops or configures them.
 //
-// [StartPostgres], [StartMySQL], [StartRedis], [StartRedisCluster], [StartNATS]
-// and [StartRabbitMQ] give a server to one test, which may kill it. [NewProxy]
-// breaks connections between a client and any of them.
+// [StartPostgres], [StartMySQL], [StartRedis], [StartRedisCluster], [StartNATS],
+// [StartNATSCluster] and [StartRabbitMQ] give a server to one test, which may
+// kill it. [NewProxy] breaks connections between a client and any of them.
 //
 // A program that is not installed fails the test, with the package to install.
 // With SEMEL_TEST_ALLOW_MISSING=1 the test is skipped instead, and the skip is

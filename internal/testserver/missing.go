@@ -1,7 +1,6 @@
 package testserver
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -42,10 +41,5 @@ func logSkip(file, test, what string) error {
 	if err != nil {
 		return fmt.Errorf("log a skip: %w", err)
 	}
-	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // named by the developer
-	if err != nil {
-		return fmt.Errorf("log a skip: %w", err)
-	}
-	_, err = fmt.Fprintf(log, "%s is missing: %s in %s\n", what, test, dir) // one write: lines of several processes do not mix
-	return errors.Join(err, log.Close())
+	return appendLine(file, fmt.Sprintf("%s is missing: %s in %s", what, test, dir))
 }

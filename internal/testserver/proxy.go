@@ -18,6 +18,17 @@ func NewProxy(tb testing.TB, upstream string) *Proxy {
 	return p
 }
 
+// Disk is the disk of a server, whose syncs a test holds up.
+type Disk = dbserver.Disk
+
+// NewDisk makes a disk that syncs.
+func NewDisk(tb testing.TB) *Disk {
+	tb.Helper()
+	d, err := servers(tb).Disk(tb.Context())
+	require(tb, err)
+	return d
+}
+
 // Clock is a clock of servers that a test moves.
 type Clock = dbserver.Clock
 

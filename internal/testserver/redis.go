@@ -19,6 +19,7 @@ type RedisServer struct {
 // StartRedis starts a Redis server for this test.
 func StartRedis(tb testing.TB, o *RedisOptions) *RedisServer {
 	tb.Helper()
+	used(tb, dbserver.EnvRedis)
 	s, err := servers(tb).Redis(tb.Context(), o)
 	return &RedisServer{life: newLife(tb, s, err), server: s}
 }
@@ -38,6 +39,7 @@ type RedisClusterServers struct {
 // StartRedisCluster starts a cluster of at least three masters for this test.
 func StartRedisCluster(tb testing.TB, nodes int) *RedisClusterServers {
 	tb.Helper()
+	used(tb, dbserver.EnvRedisCluster)
 	cluster, err := servers(tb).RedisCluster(tb.Context(), nodes, nil)
 	require(tb, err)
 	c := &RedisClusterServers{tb: tb, cluster: cluster}
@@ -45,6 +47,13 @@ func StartRedisCluster(tb testing.TB, nodes int) *RedisClusterServers {
 		c.Nodes = append(c.Nodes, &RedisServer{life: newLife(tb, node, nil), server: node})
 	}
 	return c
+}
+
+// Replica adds a replica of the master with this index. It has no address in Addrs.
+func (c *RedisClusterServers) Replica(master int) *RedisServer {
+	c.tb.Helper()
+	s, err := c.cluster.Replica(c.tb.Context(), master)
+	return &RedisServer{life: newLife(c.tb, s, err), server: s}
 }
 
 // Addrs are host:port of every master.

@@ -22,6 +22,7 @@ type PostgresServer struct {
 // StartPostgres starts a PostgreSQL server for this test.
 func StartPostgres(tb testing.TB, o *PostgresOptions) *PostgresServer {
 	tb.Helper()
+	used(tb, dbserver.EnvPostgres)
 	s, err := servers(tb).Postgres(tb.Context(), o)
 	return &PostgresServer{life: newLife(tb, s, err), server: s}
 }
@@ -52,6 +53,7 @@ type MySQLServer struct {
 // StartMySQL starts a MariaDB server for this test.
 func StartMySQL(tb testing.TB, o *MySQLOptions) *MySQLServer {
 	tb.Helper()
+	used(tb, dbserver.EnvMySQL)
 	s, err := servers(tb).MySQL(tb.Context(), o)
 	return &MySQLServer{life: newLife(tb, s, err), server: s}
 }
@@ -70,6 +72,7 @@ type PgBouncerServer struct {
 // statement.
 func StartPgBouncer(tb testing.TB, upstream, mode string) *PgBouncerServer {
 	tb.Helper()
+	used(tb, dbserver.EnvPostgres)
 	s, err := servers(tb).PgBouncer(tb.Context(), upstream, mode)
 	return &PgBouncerServer{life: newLife(tb, s, err), server: s}
 }

@@ -41,6 +41,7 @@ func RedisCluster(tb testing.TB) []string {
 // shared returns what the environment says, or else starts the server.
 func shared(tb testing.TB, env string, start func() (string, error)) string {
 	tb.Helper()
+	used(tb, env)
 	if dsn := os.Getenv(env); dsn != "" {
 		return dsn
 	}

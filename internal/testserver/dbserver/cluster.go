@@ -14,10 +14,14 @@ import (
 // clusterSlots is the number of slots of every Redis cluster.
 const clusterSlots = 16384
 
-// RedisCluster is a cluster of masters without replicas. Slots are spread evenly, in the order of the nodes.
+// RedisCluster is a cluster of masters. Slots are spread evenly, in the order of the nodes.
 type RedisCluster struct {
-	Nodes []*Redis
+	Nodes []*Redis // the masters
 	ids   []string
+
+	home     *Home
+	options  RedisOptions
+	replicas int
 }
 
 // RedisCluster starts a cluster of at least three masters.
@@ -25,19 +29,9 @@ func (h *Home) RedisCluster(ctx context.Context, nodes int, o *RedisOptions) (*R
 	if o == nil {
 		o = &RedisOptions{}
 	}
-	c := &RedisCluster{}
+	c := &RedisCluster{home: h, options: *o}
 	for range nodes {
-		bus, err := freePort(ctx)
-		if err != nil {
-			return nil, err
-		}
-		node := *o
-		node.Conf = map[string]string{
-			"cluster-enabled": "yes", "cluster-port": strconv.Itoa(bus), "cluster-announce-ip": host,
-			"cluster-node-timeout": "3000",
-		}
-		maps.Copy(node.Conf, o.Conf)
-		s, err := h.Redis(ctx, &node)
+		s, err := c.node(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -49,9 +43,65 @@ func (h *Home) RedisCluster(ctx context.Context, nodes int, o *RedisOptions) (*R
 	return c, nil
 }
 
+// node starts a server that is to be part of the cluster.
+func (c *RedisCluster) node(ctx context.Context) (*Redis, error) {
+	bus, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := c.options
+	o.Conf = map[string]string{
+		"cluster-enabled": "yes", "cluster-port": strconv.Itoa(bus), "cluster-announce-ip": host,
+		"cluster-node-timeout": "3000", "repl-diskless-sync-delay": "0",
+	}
+	maps.Copy(o.Conf, c.options.Conf)
+	return c.home.Redis(ctx, &o)
+}
+
+// Replica adds a replica of a master, and waits until it has what the master has and all nodes know it.
+func (c *RedisCluster) Replica(ctx context.Context, master int) (*Redis, error) {
+	s, err := c.node(ctx)
+	if err == nil {
+		err = c.meet(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.replicas++
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := poll(ctx, func() (bool, error) { // until it has heard of its master
+		_, err := s.Do(ctx, "CLUSTER", "REPLICATE", c.ids[master])
+		return err == nil, nil
+	}); err != nil {
+		return nil, fmt.Errorf("replicate a master: %w", err)
+	}
+	if err := s.waitLinked(ctx); err != nil {
+		return nil, fmt.Errorf("follow a master: %w", err)
+	}
+	return s, c.Wait(ctx)
+}
+
+// waitLinked waits until a replica has the data of its master and hears of what is new.
+func (s *Redis) waitLinked(ctx context.Context) error {
+	return poll(ctx, func() (bool, error) {
+		info, err := s.text(ctx, "INFO", "replication")
+		return err == nil && strings.Contains(info, "master_link_status:up"), nil
+	})
+}
+
+// meet introduces a node to the cluster.
+func (c *RedisCluster) meet(ctx context.Context, node *Redis) error {
+	first := c.Nodes[0]
+	bus, err := first.config(ctx, "cluster-port")
+	if err == nil {
+		_, err = node.Do(ctx, "CLUSTER", "MEET", host, strconv.Itoa(first.port), bus)
+	}
+	return err
+}
+
 // join gives every node its slots, introduces the nodes to each other, and waits until all of them agree.
 func (c *RedisCluster) join(ctx context.Context) error {
-	first := c.Nodes[0]
 	for i, node := range c.Nodes {
 		id, err := node.text(ctx, "CLUSTER", "MYID")
 		if err != nil {
@@ -65,11 +115,7 @@ func (c *RedisCluster) join(ctx context.Context) error {
 			return err
 		}
 		if i > 0 {
-			bus, err := first.config(ctx, "cluster-port")
-			if err != nil {
-				return err
-			}
-			if _, err := node.Do(ctx, "CLUSTER", "MEET", host, strconv.Itoa(first.port), bus); err != nil {
+			if err := c.meet(ctx, node); err != nil {
 				return err
 			}
 		}
@@ -77,7 +123,7 @@ func (c *RedisCluster) join(ctx context.Context) error {
 	return c.Wait(ctx)
 }
 
-// Wait waits until every node knows all nodes and says that all slots are served.
+// Wait waits until every master knows all nodes and says that all slots are served.
 func (c *RedisCluster) Wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -85,7 +131,7 @@ func (c *RedisCluster) Wait(ctx context.Context) error {
 		for _, node := range c.Nodes {
 			info, err := node.text(ctx, "CLUSTER", "INFO")
 			if err != nil || !strings.Contains(info, "cluster_state:ok") ||
-				!strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", len(c.Nodes))) {
+				!strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes)+c.replicas)) {
 				return false, nil //nolint:nilerr // not ready yet
 			}
 		}
@@ -93,7 +139,7 @@ func (c *RedisCluster) Wait(ctx context.Context) error {
 	})
 }
 
-// Addrs are host:port of every node.
+// Addrs are host:port of every master.
 func (c *RedisCluster) Addrs() []string {
 	addrs := make([]string, 0, len(c.Nodes))
 	for _, node := range c.Nodes {

@@ -2,6 +2,7 @@ package dbserver
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,20 @@ func find(program, hint string) (string, error) {
 		}
 	}
 	return "", &MissingError{What: program, Hint: hint}
+}
+
+// findPostgres returns the path of a program of PostgreSQL: from the folder that the environment names and nowhere else, so that
+// no two versions mix, or else from wherever find looks.
+func findPostgres(program string) (string, error) {
+	dir := os.Getenv(EnvPostgresBin)
+	if dir == "" {
+		return find(program, postgresHint)
+	}
+	path, err := exec.LookPath(filepath.Join(dir, program))
+	if err != nil {
+		return "", &MissingError{What: program + " in " + dir, Hint: "see " + EnvPostgresBin}
+	}
+	return filepath.Abs(path)
 }
 
 // postgresDirs are the folders of Debian's PostgreSQL versions, the newest first.

@@ -19,6 +19,8 @@ type Home struct {
 	keeper *exec.Cmd
 	pipe   io.Closer // the keeper acts when this is closed, by us or by our death
 
+	building sync.Mutex // held while a program is built
+
 	mu        sync.Mutex // guards the fields below
 	processes []*process
 	made      int // names the next server's folder

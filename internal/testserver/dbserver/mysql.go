@@ -60,7 +60,9 @@ func (h *Home) MySQL(ctx context.Context, o *MySQLOptions) (*MySQL, error) {
 		"innodb-flush-log-at-trx-commit": map[bool]string{true: "1", false: "2"}[o.Fsync],
 		"character-set-server":           "utf8mb4",
 	}
-	maps.Copy(conf, o.Conf)
+	if err := addConf(conf, EnvMySQLConf, o.Conf); err != nil {
+		return nil, err
+	}
 	s := &MySQL{}
 	s.process = &process{
 		home: h, as: as, dir: dir, path: path, env: o.Clock.environment(), stopSignal: "TERM", endSignal: "KILL",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 )
 
@@ -29,6 +30,21 @@ func freePort(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("find a free port: %w", err)
+}
+
+// FreeAddresses returns addresses of this machine on which no process listens, each with another port.
+func FreeAddresses(ctx context.Context, n int) ([]string, error) {
+	var free []string
+	for len(free) < n {
+		port, err := freePort(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(free, address(port)) {
+			free = append(free, address(port))
+		}
+	}
+	return free, nil
 }
 
 func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

@@ -26,6 +26,8 @@ type PostgresOptions struct {
 	Fsync bool
 	// Clock, when not nil, is the server's clock instead of the machine's.
 	Clock *Clock
+
+	environment []string // more of it
 }
 
 // Postgres is a PostgreSQL server.
@@ -45,7 +47,7 @@ func (h *Home) Postgres(ctx context.Context, o *PostgresOptions) (*Postgres, err
 	if err != nil {
 		return nil, err
 	}
-	initdb, err := find("initdb", postgresHint)
+	initdb, err := findPostgres("initdb")
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +70,18 @@ func (h *Home) Postgres(ctx context.Context, o *PostgresOptions) (*Postgres, err
 		"wal_keep_size":              "256MB",
 		"log_min_messages":           "warning",
 	}
-	maps.Copy(conf, o.Conf)
+	if err := addConf(conf, EnvPostgresConf, o.Conf); err != nil {
+		return nil, err
+	}
 	if err := s.configure(conf); err != nil {
 		return nil, err
 	}
-	s.env = o.Clock.environment()
+	s.env = append(o.Clock.environment(), o.environment...)
 	return s, s.launch(ctx)
 }
 
 func (h *Home) newPostgres() (*Postgres, error) {
-	path, err := find("postgres", postgresHint)
+	path, err := findPostgres("postgres")
 	if err != nil {
 		return nil, err
 	}

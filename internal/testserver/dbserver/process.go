@@ -189,6 +189,9 @@ func (p *process) waitLocked(more func() bool) error {
 	return os.RemoveAll(filepath.Join(p.dir, "running"))
 }
 
+// Dir is the folder of the server's data.
+func (p *process) Dir() string { return p.dir }
+
 func (p *process) logFile() string { return p.dir + ".log" }
 
 // Log is the end of what the server wrote.

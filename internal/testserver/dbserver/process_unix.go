@@ -31,7 +31,10 @@ func reap(pid int) bool {
 }
 
 func sendSignal(pid int, name string) {
-	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL}
+	signals := map[string]syscall.Signal{
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL,
+		"HUP": syscall.SIGHUP, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,
+	}
 	_ = syscall.Kill(pid, signals[name]) // it may have ended on its own; the caller waits for that
 }
 

@@ -65,7 +65,9 @@ func (h *Home) Redis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 		conf["replicaof"] = strings.Replace(o.ReplicaOf, ":", " ", 1)
 		conf["repl-diskless-sync-delay"] = "0"
 	}
-	maps.Copy(conf, o.Conf)
+	if err := addConf(conf, EnvRedisConf, o.Conf); err != nil {
+		return nil, err
+	}
 	var lines strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(conf)) {
 		fmt.Fprintf(&lines, "%s %s\n", name, conf[name])

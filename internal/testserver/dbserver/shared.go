@@ -24,7 +24,11 @@ func (h *Home) Shared(ctx context.Context, env string) (string, error) {
 	redis := &RedisOptions{AppendOnly: true, Fsync: "everysec"}
 	switch env {
 	case EnvPostgres:
-		s, err := h.Postgres(ctx, &PostgresOptions{Fsync: true})
+		quick, err := h.quickExit(ctx)
+		if err != nil {
+			return "", err
+		}
+		s, err := h.Postgres(ctx, &PostgresOptions{Fsync: true, environment: quick})
 		if err != nil {
 			return "", err
 		}

@@ -17,6 +17,8 @@ type StandbyOptions struct {
 	Sync bool
 	// Via is the host:port at which the standby reaches the primary, such as a proxy's. Default: the primary's own.
 	Via string
+	// Disk, when not nil, gets the syncs of the standby. Otherwise the standby syncs if the primary does.
+	Disk *Disk
 	// Conf is added to the postgresql.conf of the standby.
 	Conf map[string]string
 }
@@ -30,10 +32,6 @@ func (s *Postgres) Standby(ctx context.Context, o *StandbyOptions) (*Postgres, e
 	if err != nil {
 		return nil, err
 	}
-	backup, err := find("pg_basebackup", postgresHint)
-	if err != nil {
-		return nil, err
-	}
 	from, port, err := net.SplitHostPort(cmp.Or(o.Via, s.Addr()))
 	if err != nil {
 		return nil, fmt.Errorf("reach the primary: %w", err)
@@ -41,13 +39,18 @@ func (s *Postgres) Standby(ctx context.Context, o *StandbyOptions) (*Postgres, e
 	s.made++
 	name := fmt.Sprintf("standby_%d", s.made)
 	p := follower.process
-	err = run(p.as.command(ctx, p.dir, backup, "-D", follower.data, "--no-sync", "--checkpoint=fast", "--wal-method=stream",
-		"--write-recovery-conf", "-d", fmt.Sprintf("host=%s port=%s user=postgres application_name=%s", from, port, name)))
-	if err != nil {
+	if err := s.copyTo(ctx, follower); err != nil {
 		return nil, fmt.Errorf("copy the primary: %w", err)
 	}
-	conf := map[string]string{"synchronous_standby_names": "''"} // what the primary waits for is not for us to wait for
+	conf := map[string]string{
+		"primary_conninfo":          fmt.Sprintf("'host=%s port=%s user=postgres application_name=%s'", from, port, name),
+		"synchronous_standby_names": "''", // what the primary waits for is not for us to wait for
+	}
+	if o.Disk != nil {
+		conf["fsync"] = "on"
+	}
 	maps.Copy(conf, o.Conf)
+	p.env = o.Disk.environment()
 	if err := follower.configure(conf); err != nil {
 		return nil, err
 	}
