@@ -18,16 +18,27 @@ func CommitError(err error) error {
 	switch code, answered, _ := driverError(err); {
 	case err == nil:
 		return nil
-	case answered && !code.endsConnection(), errors.Is(err, sql.ErrTxDone):
+	case answered && !code.leavesOpen(), errors.Is(err, sql.ErrTxDone):
 		return fmt.Errorf("commit: %w", err)
 	}
 	return fmt.Errorf("commit: %w: %w", semel.ErrUnknown, err)
 }
 
-// endsConnection reports whether a server says that it went away, which leaves
-// the outcome of the statement open.
-func (c driverCode) endsConnection() bool {
-	const connection, shutdown, unknown, mysqlShutdown, mysqlKilled = "08", "57P", "40003", 1053, 1927
-	return strings.HasPrefix(c.state, connection) || strings.HasPrefix(c.state, shutdown) || c.state == unknown ||
-		c.mysql && (c.number == mysqlShutdown || c.number == mysqlKilled)
+// leavesOpen reports whether what a server answers to a commit leaves the
+// outcome open: it went away, or failed or was interrupted in the middle.
+func (c driverCode) leavesOpen() bool {
+	const connection, shutdown, unknown = "08", "57P", "40003"
+	if !c.mysql {
+		return strings.HasPrefix(c.state, connection) || strings.HasPrefix(c.state, shutdown) || c.state == unknown
+	}
+	switch c.number {
+	case 1026, 1598, // MySQL: the binary log
+		1053,       // shutdown
+		1180,       // the commit itself
+		1317,       // KILL QUERY
+		1927, 1969, // MariaDB: KILL, max_statement_time
+		3100: // MySQL: a plugin of replication
+		return true
+	}
+	return c.number/1000 == 2 // libmysql's numbers: a proxy such as ProxySQL has lost its server
 }

@@ -118,3 +118,17 @@ func TestCommitRefused(t *testing.T) {
 		}
 	})
 }
+
+// What a server of MySQL or MariaDB answers to a commit leaves the outcome open, unless it proves that nothing was committed.
+func TestCommitErrorOfMySQL(t *testing.T) {
+	t.Parallel()
+	for number, open := range map[uint16]bool{
+		1026: true, 1053: true, 1180: true, 1317: true, 1598: true, 1927: true, 1969: true, 3100: true, 2006: true, 2013: true,
+		1020: false, 1062: false, 1205: false, 1213: false, 3101: false,
+	} {
+		err := dbguard.CommitError(&mysql.MySQLError{Number: number})
+		if err == nil || errors.Is(err, semel.ErrUnknown) != open {
+			t.Errorf("error %d: got %v, want unknown %v", number, err, open)
+		}
+	}
+}

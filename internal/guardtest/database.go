@@ -99,7 +99,15 @@ func Open(tb testing.TB, d dialect.Dialect) *Database {
 	if d == dialect.SQLite {
 		db.SetMaxOpenConns(maxConnsSQLite)
 	}
-	return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db}
+	return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db, Strict: d == dialect.MySQL && snapshotIsolation(tb, db)}
+}
+
+// snapshotIsolation reports whether the server has innodb_snapshot_isolation on by default, as MariaDB from 11.6.2.
+func snapshotIsolation(tb testing.TB, db *sql.DB) bool {
+	tb.Helper()
+	var on bool
+	err := db.QueryRowContext(tb.Context(), "SELECT @@innodb_snapshot_isolation").Scan(&on)
+	return err == nil && on // MySQL and older versions do not know the variable
 }
 
 // Pgx makes an empty database of PostgreSQL, reached through pgx.
