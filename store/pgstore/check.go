@@ -31,6 +31,7 @@ type server struct {
 	durability string // synchronous_commit
 	isolation  string
 	fsync      bool
+	standbys   string // synchronous_standby_names
 }
 
 // querier is a pool, or a transaction of one of its connections.
@@ -41,7 +42,7 @@ type querier interface {
 func askServer(ctx context.Context, q querier, sql texts) (server, error) {
 	var s server
 	err := q.QueryRow(ctx, sql["check_server"]).
-		Scan(&s.version, &s.name, &s.recovery, &s.readOnly, &s.encoding, &s.durability, &s.isolation, &s.fsync)
+		Scan(&s.version, &s.name, &s.recovery, &s.readOnly, &s.encoding, &s.durability, &s.isolation, &s.fsync, &s.standbys)
 	return s, err
 }
 
@@ -91,10 +92,36 @@ func (s *server) warn(ctx context.Context, log *slog.Logger) {
 	if !s.fsync {
 		log.LogAttrs(ctx, slog.LevelWarn, "the server runs with fsync off: a crash of its host loses records, or all of them")
 	}
+	standbys := slog.String("synchronous_standby_names", s.standbys)
+	switch {
+	case s.standbys == "":
+	case s.durability == "local":
+		log.LogAttrs(ctx, slog.LevelWarn, "synchronous_commit is local: commits do not wait for the synchronous standbys, so a failover loses claims and "+
+			"outcomes that were acknowledged (set it to on for this user or database)", standbys)
+	case s.durability == "remote_write":
+		log.LogAttrs(ctx, slog.LevelWarn, "synchronous_commit is remote_write: commits do not wait until the synchronous standbys have flushed them, so a failover "+
+			"to one whose host has crashed loses claims and outcomes that were acknowledged (set it to on for this user or database)", standbys)
+	}
 	if s.isolation != readCommitted && !s.plain() {
 		log.LogAttrs(ctx, slog.LevelWarn, "the default isolation makes steps fail and be repeated; read committed is enough",
 			slog.String(isolationSetting, s.isolation))
 	}
+}
+
+// checkTransactions refuses a pooler that takes no transactions: statements of one intent would not be done together (promise 4).
+func (s *Store) checkTransactions(ctx context.Context) error {
+	if s.gate.ReadOnly {
+		return nil
+	}
+	tx, err := s.pool.Begin(ctx)
+	if code(err) == codeProtocol {
+		return errors.New("the pooler in front of the server takes no transactions, as PgBouncer in statement mode (set pool_mode = transaction there, " +
+			"or name the server itself)")
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Rollback(ctx)
 }
 
 // checkSchema refuses a schema that this program cannot work with.
@@ -104,7 +131,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want, err := Schema()
+	want, err := SchemaVersion()
 	switch {
 	case err != nil:
 		return err

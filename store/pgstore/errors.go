@@ -27,6 +27,8 @@ const (
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"
 	codeUniqueViolation = "23505"
+	codeReadOnly        = "25006"
+	codeProtocol        = "08P01"
 	codeNoStatement     = "26000"
 	codeLockTimeout     = "55P03"
 	codeInvalidText     = "22P02" // see tx_lock_or_fail.sql
@@ -90,7 +92,7 @@ func advice(err error) (hint string, full bool) {
 		return "the server has no memory left", false
 	case "53300":
 		return "the server has no connection left; lower MaxConns, raise max_connections, or put PgBouncer in between", false
-	case "25006":
+	case codeReadOnly:
 		return "this is a replica, or the database is read-only; name the primary, for example by " +
 			"target_session_attrs=read-write, or open the store with ReadOnly", false
 	case "28P01", "28000":
@@ -103,7 +105,7 @@ func advice(err error) (hint string, full bool) {
 	case "42P01", "3F000", "42703":
 		return "the schema is not what this program needs; start a program that serves once, such as semel gateway, or run the scripts of " +
 			"pgstore.Migrations", false
-	case "26000", "42P05", "08P01":
+	case "26000", "42P05", codeProtocol:
 		return "a pooler in transaction mode? Add default_query_exec_mode=exec to the DSN, or set max_prepared_statements in " +
 			"PgBouncer 1.21 or newer", false
 	case "57014":

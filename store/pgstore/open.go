@@ -69,6 +69,9 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	if params := config.ConnConfig.RuntimeParams; params["application_name"] == "" {
 		params["application_name"] = "semel"
 	}
+	if !opts.ReadOnly {
+		leaveReadOnly(config.ConnConfig)
+	}
 	s := &Store{own: true}
 	if err := s.open(ctx, &opts, config); err != nil {
 		return nil, translate("open", err)
@@ -150,6 +153,9 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	if err := srv.check(o.ReadOnly); err != nil {
+		return err
+	}
+	if err := s.checkTransactions(ctx); err != nil {
 		return err
 	}
 	srv.warn(ctx, s.log)

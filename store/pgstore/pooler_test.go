@@ -74,9 +74,24 @@ func TestPoolerWithPreparedStatements(t *testing.T) {
 	}
 }
 
+// A pooler that gives each statement another connection is refused: nothing can be done in one transaction there (promise 4).
+func TestStatementPooler(t *testing.T) {
+	t.Parallel()
+	o := &pgstore.Options{Schema: testserver.PostgresSchema(t)}
+	open(t, o)
+	dsn := poolerIn(t, "statement", "exec")
+	refuses(t, dsn, o, "statement", "pool_mode = transaction")
+	refuses(t, dsn, &pgstore.Options{Schema: testserver.PostgresSchema(t)}, "pool_mode = transaction")
+}
+
 // pooler is the URL of a pooler in transaction mode before the shared server.
 func pooler(t *testing.T, mode string) string {
 	t.Helper()
-	b := testserver.StartPgBouncer(t, testserver.Postgres(t), "transaction")
+	return poolerIn(t, "transaction", mode)
+}
+
+func poolerIn(t *testing.T, pooling, mode string) string {
+	t.Helper()
+	b := testserver.StartPgBouncer(t, testserver.Postgres(t), pooling)
 	return with(t, b.DSN(), func(_ *url.URL, q url.Values) { q.Set("default_query_exec_mode", mode) })
 }

@@ -22,8 +22,8 @@ type Migration struct {
 	SQL     string // its last statement notes that it was run
 }
 
-// Schema returns the newest schema that this package reads and writes.
-func Schema() (int, error) {
+// SchemaVersion returns the number of the newest schema that this package reads and writes.
+func SchemaVersion() (int, error) {
 	all, err := Migrations("")
 	return len(all) - 1, err
 }

@@ -66,7 +66,7 @@ func TestMigrations(t *testing.T) {
 	t.Parallel()
 	all, err := pgstore.Migrations(`odd "name"`)
 	noError(t, err)
-	newest, err := pgstore.Schema()
+	newest, err := pgstore.SchemaVersion()
 	if err != nil || newest != len(all)-1 {
 		t.Errorf("got schema %d, error %v, want %d", newest, err, len(all)-1)
 	}

@@ -173,6 +173,29 @@ SELECT pg_reload_conf()`, "another"))
 	wantWords(t, err, "password authentication failed", "check user, password")
 }
 
+// A store that was sent to a replica, because its primary was away, finds the primary again.
+func TestLeavesAReplica(t *testing.T) {
+	t.Parallel()
+	primary := testserver.StartPostgres(t, nil)
+	replica := primary.Standby(nil)
+	dsn := with(t, primary.DSN(), func(u *url.URL, _ url.Values) { u.Host += "," + replica.Addr() })
+	s := openAt(t, dsn, &pgstore.Options{MaxConns: 1})
+	wins(t, s, params("k"))
+	primary.Stop()
+	testserver.Eventually(t, "the replica refuses a claim", func() bool {
+		_, won, err := s.Claim(t.Context(), params("l"))
+		if won {
+			t.Fatal("a replica took a claim")
+		}
+		return err != nil && strings.Contains(err.Error(), "target_session_attrs")
+	})
+	primary.Start()
+	testserver.Eventually(t, "the primary takes a claim", func() bool {
+		_, won, err := s.Claim(t.Context(), params("m"))
+		return err == nil && won
+	})
+}
+
 // A verb that waits for another transaction ends with its context, undecided,
 // and can be repeated.
 func TestDeadlineInTheMiddle(t *testing.T) {
