@@ -16,9 +16,10 @@
 // A failover can lose a claim. Redis replicates after it has answered: what the
 // replica had not received when it was promoted is gone, acknowledged claims
 // and outcomes alike, and the intent is executed a second time. Whether
-// sentinels, a cluster or an operator promotes it makes no difference.
-// Options.Replicas (WAIT) and min-replicas-to-write make that rarer and do not
-// end it. Fences grow over a failover nevertheless, so that a system which
+// sentinels, a cluster or an operator promotes it makes no difference. With
+// Options.Replicas (WAIT) as many as each primary has replicas, what was
+// acknowledged survives unless the replica itself crashes; with fewer, and with
+// min-replicas-to-write, that is rarer. Fences grow over a failover nevertheless, so that a system which
 // checks them refuses the first holder. Where twice must never happen, keep the
 // records in a SQL database, next to the rows they guard.
 //
@@ -66,5 +67,5 @@
 //	+subscribe +unsubscribe +scan +getrange +info +ping +hello +client|setname
 //
 // and, for what only some use: +config|get (a warning that knows appendfsync),
-// +wait (Options.Replicas), +cluster +asking (a cluster).
+// +wait +pexpiretime +pexpireat (Options.Replicas), +cluster +asking (a cluster).
 package redisstore

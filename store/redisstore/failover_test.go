@@ -92,6 +92,7 @@ func TestReplicas(t *testing.T) {
 		settles(t, s, rec, semel.Settlement{State: semel.StateReleased})
 	}
 	half := wins(t, s, params("half"))
+	noError(t, s.Renew(t.Context(), half.Digest, half.Fence, lease))
 	answers, _, err := s.Batch(t.Context(), []semel.ClaimParams{params("a"), params("b")}, nil)
 	if err != nil || !answers[0].Won || !answers[1].Won {
 		t.Errorf("together: got %+v, error %v", answers, err)
@@ -103,7 +104,10 @@ func TestReplicas(t *testing.T) {
 		if _, won, err := hasty.Claim(t.Context(), params("lost")); err == nil || won || !strings.Contains(err.Error(), "0 of 1 replicas") {
 			t.Errorf("claim: won %v, error %v, want an error: no replica has it", won, err)
 		}
+		wantWords(t, hasty.Renew(t.Context(), half.Digest, half.Fence, 2*lease), "0 of 1 replicas") // a lease that a failover shortens is not trusted
 		wantWords(t, hasty.Settle(t.Context(), half.Digest, half.Fence, completed("answer")), "0 of 1 replicas")
+		_, err := hasty.Lookup(t.Context(), half.Digest) // by which a duplicate that waits learns the outcome
+		wantWords(t, err, "0 of 1 replicas")
 	}
 	p.link.Clear() // the link breaks, and the replica takes up again
 	rec := wins(t, s, params("lost"))
@@ -117,6 +121,29 @@ func TestReplicas(t *testing.T) {
 	if stands, err := after.Lookup(t.Context(), half.Digest); err != nil || string(stands.Outcome) != "answer" {
 		t.Errorf("got %q, error %v, want the acknowledged outcome", stands.Outcome, err)
 	}
+}
+
+// With min-replicas-to-write, a primary that was cut off from its replicas takes no claims and no settlements (promise 10), and goes
+// on when they are back. A store that begins meanwhile is refused.
+func TestReplicasAreMissing(t *testing.T) {
+	t.Parallel()
+	primary := testserver.StartRedis(t, &testserver.RedisOptions{AppendOnly: true})
+	dsn := "redis://" + primary.Addr()
+	s := open(t, dsn, nil)
+	rec := wins(t, s, params("k"))
+	command(t, primary.Addr(), "CONFIG", "SET", "min-replicas-to-write", "1")
+	_, won, err := s.Claim(t.Context(), params("l"))
+	if won {
+		t.Error("a claim was won")
+	}
+	wantWords(t, err, "min-replicas-to-write")
+	wantWords(t, s.Settle(t.Context(), rec.Digest, rec.Fence, completed("answer")), "min-replicas-to-write")
+	_, err = redisstore.Open(t.Context(), dsn, nil)
+	wantWords(t, err, "min-replicas-to-write")
+
+	command(t, primary.Addr(), "CONFIG", "SET", "min-replicas-to-write", "0")
+	settles(t, s, rec, completed("answer"))
+	wins(t, s, params("l"))
 }
 
 // In a cluster it works the same even when a slot has moved meanwhile.
@@ -156,7 +183,7 @@ func TestReplicaIsRefused(t *testing.T) {
 	settles(t, s, rec, completed("answer"))
 	p.hasAll(t)
 	refused(t, "redis://"+p.replica.Addr(), nil, "name the primary", p.link.Addr())
-	r := open(t, "redis://"+p.replica.Addr(), &redisstore.Options{ReadOnly: true})
+	r := open(t, "redis://"+p.replica.Addr(), &redisstore.Options{ReadOnly: true, Replicas: 1})
 	if found, err := r.Lookup(t.Context(), rec.Digest); err != nil || string(found.Outcome) != "answer" {
 		t.Errorf("got %q, error %v, want the replicated answer", found.Outcome, err)
 	}

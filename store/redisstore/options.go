@@ -28,9 +28,10 @@ type Options struct {
 	// ReadOnly serves Lookup and List only, from a replica too. The other
 	// verbs return an error, and nothing is written. Default: false.
 	ReadOnly bool
-	// Replicas counts the replicas that must have a claim or a settlement before
-	// its caller hears of it (the command WAIT); otherwise the verb returns an
-	// error that says so. Default: 0, the primary alone.
+	// Replicas counts the replicas that must have a claim, a renewal or a
+	// settlement before its caller, or one that looks it up, hears of it (the
+	// command WAIT); otherwise the verb returns an error that says so. Lists, and
+	// stores that are ReadOnly, do not wait. Default: 0, the primary alone.
 	Replicas int
 	// ReplicaTimeout bounds that wait. Default: 1 s.
 	ReplicaTimeout time.Duration

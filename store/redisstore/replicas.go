@@ -19,9 +19,8 @@ type confirming struct {
 }
 
 // runConfirmed runs a script and waits until enough replicas have what it
-// wrote, or found written. WAIT speaks of what the server had written when it
-// ran its connection's last command, so both go over one connection, which
-// follows no slot on its own.
+// wrote, or found written and wrote again. WAIT speaks of its connection's last
+// write, so both go over one connection, which follows no slot on its own.
 func (s *Store) runConfirmed(ctx context.Context, sc *script, keys, args []string) rueidis.RedisResult {
 	// Copies, so that those who call run need no memory of their own otherwise.
 	c := &confirming{store: s, script: sc, keys: slices.Clone(keys), args: slices.Clone(args), node: s.client}

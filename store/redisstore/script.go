@@ -18,8 +18,7 @@ var luaFiles embed.FS
 // script is one verb as the server runs it.
 type script struct {
 	text, sha string
-	// confirmed: with [Options.Replicas], the caller hears of it only when so
-	// many replicas have it.
+	// confirmed: the caller hears of it only when [Options.Replicas] have it.
 	confirmed bool
 }
 
@@ -51,6 +50,10 @@ func newScripts(s *Store) (scripts, error) {
 	if s.draws != nil {
 		p.includes["fence"], p.includes["forget"] = "claim_fence_drawn", "settle_forget_later"
 	}
+	confirmed := s.opts.Replicas > 0 && !s.opts.ReadOnly
+	if confirmed {
+		p.includes["found"] = "found"
+	}
 	if s.opts.clock != nil {
 		p.now = s.opts.clock.lua
 	}
@@ -67,8 +70,13 @@ func newScripts(s *Store) (scripts, error) {
 	}
 	// Without an outcome it needs no room to speak of, and must not fail for want of it.
 	all.settleBare = newScript("#!lua flags=allow-oom\n" + all.settle.text)
-	for _, write := range []*script{all.claim, all.settle, all.settleBare, all.batch} {
-		write.confirmed = s.opts.Replicas > 0
+	if !confirmed {
+		all.lookup = newScript("#!lua flags=no-writes\n" + all.lookup.text)
+	}
+	// A lookup as well: a duplicate that waited learns the outcome by it. A replica
+	// confirms nothing, but has what it answers.
+	for _, sc := range []*script{all.claim, all.settle, all.settleBare, all.batch, all.renew, all.lookup} {
+		sc.confirmed = confirmed
 	}
 	return all, nil
 }

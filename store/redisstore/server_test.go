@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -149,35 +148,11 @@ func TestNodeOfAClusterGone(t *testing.T) {
 	}
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	noError(t, err)
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	noError(t, err)
-	return port
-}
-
 // A replica of a cluster may be down: it holds nothing of its own.
 func TestReplicaOfAClusterGone(t *testing.T) {
 	t.Parallel()
 	servers := testserver.StartRedisCluster(t, 3)
-	replica := testserver.StartRedis(t, &testserver.RedisOptions{Conf: map[string]string{
-		"cluster-enabled": "yes", "cluster-port": freePort(t), "cluster-announce-ip": "127.0.0.1",
-	}})
-	host, port, _ := strings.Cut(servers.Addrs()[0], ":")
-	bus, err := rawClient(t, servers.Addrs()[0]).do("CONFIG", "GET", "cluster-port").AsStrMap()
-	noError(t, err)
-	command(t, replica.Addr(), "CLUSTER", "MEET", host, port, bus["cluster-port"])
-	primary := command(t, servers.Addrs()[0], "CLUSTER", "MYID")
-	admin := rawClient(t, replica.Addr())
-	testserver.Eventually(t, "the replica knows its primary", func() bool {
-		return admin.do("CLUSTER", "REPLICATE", primary).Error() == nil
-	})
-	testserver.Eventually(t, "the cluster knows the replica", func() bool {
-		return strings.Contains(command(t, servers.Addrs()[1], "CLUSTER", "NODES"), "slave "+primary)
-	})
+	replica := servers.Replica(0)
 	s := open(t, clusterDSN(servers), nil)
 	for i := range 50 {
 		wins(t, s, params(fmt.Sprint(i)))

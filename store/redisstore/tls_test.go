@@ -61,3 +61,13 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	roots.AppendCertsFromPEM(certPEM)
 	return cert, key, roots
 }
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	noError(t, err)
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	noError(t, err)
+	return port
+}

@@ -8,6 +8,7 @@ if v then
   if now < at + left then
     local state = string.sub(v, 33, 33)
     if former ~= string.sub(v, 1, 8) or state ~= 'u' and not (state == 'c' and now >= at + struct.unpack('>i8', v, 35)) then
+      -- include found
       return { now, v }
     end
     attempt = struct.pack('>I4', struct.unpack('>I4', v, 51) + 1)

@@ -1,6 +1,7 @@
-#!lua flags=no-writes
 -- Returns the time and the record of KEYS[1], or nothing (promises 2 and 9).
-local v = redis.call('GET', KEYS[1])
+local call, key = redis.call, KEYS[1]
+local v = call('GET', key)
 if not v then return false end
+-- include found
 -- include now
 return { now, v }

@@ -14,7 +14,10 @@ else
   local scope, name = struct.unpack('>I2I2', v, 103)
   local cut = 107 + scope + name
   local outcome = string.sub(v, cut + 2 + struct.unpack('>I2', v, cut))
-  if state == as and outcome == string.sub(ending, 3 + struct.unpack('>I2', ending)) then return 0 end
+  if state == as and outcome == string.sub(ending, 3 + struct.unpack('>I2', ending)) then
+    -- include found
+    return 0
+  end
   if state ~= 'u-' then return 2 end
   body = string.sub(v, 35, cut - 1)
 end
