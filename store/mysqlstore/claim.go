@@ -155,8 +155,11 @@ func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record,
 		if err != nil {
 			return err
 		}
-		if claimedMS < freeFrom(old) {
-			return errChanged // the clock was set back between the two statements
+		switch {
+		case claimedMS < freeFrom(old): // the clock was set back between the two statements
+			return errChanged
+		case attempt > 1 && claimedMS >= old.ExpiresAt.UnixMilli(): // what is taken over has expired between them
+			return errChanged
 		}
 		rec = verb.Won(p, fence, claimedMS, attempt)
 		return nil

@@ -47,3 +47,18 @@ func TestClockSetBackDuringClaim(t *testing.T) {
 		})
 	}
 }
+
+// Promise 9: a record that expires between the two statements of a takeover is not taken over: the intent begins anew.
+func TestExpiresDuringTakeOver(t *testing.T) {
+	t.Parallel()
+	db := pool(t, testserver.MySQLDatabase(t), fast)
+	db.SetMaxOpenConns(1) // whose variable is the clock
+	s := newStore(t, db, mysqlstore.Shifted(&mysqlstore.Options{}))
+	p := params("k")
+	p.TakeOver = wins(t, s, params("k")).Fence
+	execute(t, db, fmt.Sprintf("CREATE TRIGGER expires AFTER DELETE ON semel_record FOR EACH ROW SET @ahead = %d", (lease+retention+time.Second).Milliseconds()))
+	execute(t, db, fmt.Sprintf("SET @ahead = %d", (lease+time.Second).Milliseconds()))
+	if rec := wins(t, s, p); rec.Attempt != 1 || rec.Fence <= p.TakeOver {
+		t.Errorf("got attempt %d with fence %d after %d, want the first attempt of an intent", rec.Attempt, rec.Fence, p.TakeOver)
+	}
+}

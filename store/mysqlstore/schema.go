@@ -25,8 +25,8 @@ type Migration struct {
 	Statements []string
 }
 
-// Schema returns the newest schema that this package reads and writes.
-func Schema() (int, error) {
+// SchemaVersion returns the number of the newest schema that this package reads and writes.
+func SchemaVersion() (int, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	return len(names), err
 }
@@ -71,7 +71,7 @@ func (s *Store) prepareSchema(ctx context.Context, opts *Options) error {
 	if err != nil {
 		return translate("read the schema", err)
 	}
-	latest, err := Schema()
+	latest, err := SchemaVersion()
 	if err != nil {
 		return err
 	}

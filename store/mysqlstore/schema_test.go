@@ -32,7 +32,7 @@ FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()`) + "\n"
 // two statements; a second time changes nothing.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
-	latest, err := mysqlstore.Schema()
+	latest, err := mysqlstore.SchemaVersion()
 	noError(t, err)
 	steps, err := mysqlstore.Migrations("")
 	if err != nil || len(steps) != latest {

@@ -10,9 +10,10 @@ import (
 )
 
 // The oldest servers whose counters survive a restart and that know the SQL
-// used here.
+// used here and in the packages that share the database: MySQL before 8.0.16
+// reads CHECK and does not enforce it.
 const (
-	oldestMySQL   = "8.0"
+	oldestMySQL   = "8.0.16"
 	oldestMariaDB = "10.3"
 )
 
@@ -72,7 +73,7 @@ func (srv *server) refuse(readOnly bool) error {
 	case strings.Contains(version, "TiDB"):
 		return fmt.Errorf("mysqlstore: the server is %s, whose nodes give numbers out of order, so that fences would not grow (use MySQL or MariaDB)", version)
 	case !atLeast(version, oldest):
-		return fmt.Errorf("mysqlstore: the server is %s %s, want at least %s, because older ones give fences twice after a restart (upgrade the server)",
+		return fmt.Errorf("mysqlstore: the server is %s %s, want at least %s, because older ones give fences twice after a restart, or do not enforce CHECK (upgrade the server)",
 			product, version, oldest)
 	case !srv.on("autocommit"):
 		return errors.New("mysqlstore: autocommit is off on the connections of the pool, so that nothing would be committed (remove autocommit=0 from the DSN, or from init_connect)")
@@ -124,16 +125,26 @@ func (srv *server) on(name string) bool {
 	return v != "" && !strings.EqualFold(v, "OFF") && v != "0" && v != "NO"
 }
 
-// atLeast compares the first two numbers of versions such as
-// "10.11.4-MariaDB-1" and "8.0"; one that cannot be read passes.
+// atLeast compares versions such as "10.11.4-MariaDB-1" and "8.0.16"; a number
+// that cannot be read, as in "8.0.mysql_aurora.3.08.0", passes.
 func atLeast(version, oldest string) bool {
-	version = strings.TrimPrefix(version, "5.5.5-") // MariaDB behind some proxies
-	var have, want [2]int
-	if n, _ := fmt.Sscanf(version, "%d.%d", &have[0], &have[1]); n != len(have) {
-		return true
+	have := strings.Split(strings.TrimPrefix(version, "5.5.5-"), ".") // MariaDB behind some proxies
+	for i, least := range strings.Split(oldest, ".") {
+		if i == len(have) {
+			return true
+		}
+		var h, want int
+		if n, _ := fmt.Sscan(leading(have[i])+" "+least, &h, &want); n != 2 || h > want {
+			return true
+		}
+		if h < want {
+			return false
+		}
 	}
-	if n, _ := fmt.Sscanf(oldest, "%d.%d", &want[0], &want[1]); n != len(want) {
-		return true
-	}
-	return have[0] > want[0] || have[0] == want[0] && have[1] >= want[1]
+	return true
+}
+
+// leading returns the digits at the beginning.
+func leading(text string) string {
+	return text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
 }

@@ -4,6 +4,10 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/semel-dev/semel/store/internal/txn"
 )
 
 // Servers that are not here cannot be opened, but what they say of themselves
@@ -21,7 +25,10 @@ func TestRefuse(t *testing.T) {
 		{map[string]string{"version": "10.3.39-MariaDB"}, false, ""},
 		{map[string]string{"version": "5.5.5-10.11.6-MariaDB-log"}, false, ""},
 		{map[string]string{"version": "12.1.2-MariaDB"}, false, ""},
-		{map[string]string{"version": "5.7.44-log"}, false, "MySQL 5.7.44-log, want at least 8.0"},
+		{map[string]string{"version": "5.7.44-log"}, false, "MySQL 5.7.44-log, want at least 8.0.16"},
+		{map[string]string{"version": "8.0.15"}, false, "do not enforce CHECK"},
+		{map[string]string{"version": "8.0.16-log"}, false, ""},
+		{map[string]string{"version": "8.4.0"}, false, ""},
 		{map[string]string{"version": "10.2.44-MariaDB"}, false, "MariaDB 10.2.44-MariaDB, want at least 10.3"},
 		{map[string]string{"version": "5.5.5-10.1.2-MariaDB"}, false, "want at least 10.3"},
 		{map[string]string{"version": "8.0.11-TiDB-v8.5.0"}, false, "out of order"},
@@ -36,6 +43,21 @@ func TestRefuse(t *testing.T) {
 		err := srv.refuse(test.readOnly)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got %v, want %q", test.variables, err, test.want)
+		}
+	}
+}
+
+// What a server of MySQL answers to a commit leaves it open whether the rows
+// are there, unless it proves that they are not.
+func TestEndingAsOnMySQL(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[uint16]txn.End{
+		errDeadlock: txn.RolledBack, errCertification: txn.RolledBack, errDuplicateEntry: txn.RolledBack, errReadOnlyMode: txn.RolledBack,
+		errShutdown: txn.Committed, errInterrupted: txn.Committed, errCommit: txn.Committed,
+		errWriting: txn.Committed, errBinaryLog: txn.Committed, errHook: txn.Committed, 2006: txn.Committed, 2013: txn.Committed,
+	} {
+		if end, err := ending(&mysql.MySQLError{Number: number}); end != want || err == nil {
+			t.Errorf("error %d: got end %v, error %v, want %v with the error", number, end, err, want)
 		}
 	}
 }

@@ -140,9 +140,11 @@ func ending(err error) (txn.End, error) {
 		return txn.EndedByWork, nil
 	case errors.Is(err, semel.ErrRolledBack):
 		return txn.RolledBack, err
+	case number(err)/1000 == 2: // libmysql's numbers: a proxy such as ProxySQL has lost its server
+		return txn.Committed, err
 	}
 	switch number(err) {
-	case 0, errInterrupted, errKilled, errShutdown, errStatementTime, errCommit:
+	case 0, errInterrupted, errKilled, errShutdown, errStatementTime, errCommit, errWriting, errBinaryLog, errHook:
 		return txn.Committed, err // or in the middle of the commit
 	}
 	return txn.RolledBack, err
