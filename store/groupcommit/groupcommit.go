@@ -12,10 +12,10 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultMaxBatch = 64
-	DefaultInFlight = 2
-	DefaultMaxQueue = 1024
-	DefaultTimeout  = 2 * time.Second
+	defaultMaxBatch = 64
+	defaultInFlight = 2
+	defaultMaxQueue = 1024
+	defaultTimeout  = 2 * time.Second
 )
 
 // sharedOutcome is the longest outcome that shares a batch, in bytes. A
@@ -24,20 +24,20 @@ const sharedOutcome = 64 << 10
 
 // Options are the settings of a [Store]. A nil *Options is complete.
 type Options struct {
-	// MaxBatch is the most steps of one batch. Default DefaultMaxBatch.
+	// MaxBatch is the most steps of one batch. Default 64.
 	MaxBatch int
 	// InFlight limits the calls that run at a time, batches and single ones
 	// together; next to a batch only one that is as large.
-	// Default DefaultInFlight.
+	// Default 2.
 	InFlight int
 	// MaxDelay lets a step wait for company, at most so long, although it could
 	// leave. Default 0: it leaves as soon as it can.
 	MaxDelay time.Duration
 	// MaxQueue bounds the steps of each verb that wait to leave; further callers
-	// wait for a place within their context. Default DefaultMaxQueue.
+	// wait for a place within their context. Default 1024.
 	MaxQueue int
 	// Timeout bounds a batch; its steps are then repeated one by one. It is
-	// also how long Close waits for what is under way. Default DefaultTimeout.
+	// also how long Close waits for what is under way. Default 2 s.
 	Timeout time.Duration
 }
 
@@ -46,10 +46,10 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		opts = *o
 	}
-	opts.MaxBatch = positive(opts.MaxBatch, DefaultMaxBatch)
-	opts.InFlight = positive(opts.InFlight, DefaultInFlight)
-	opts.MaxQueue = positive(opts.MaxQueue, DefaultMaxQueue)
-	opts.Timeout = positive(opts.Timeout, DefaultTimeout)
+	opts.MaxBatch = positive(opts.MaxBatch, defaultMaxBatch)
+	opts.InFlight = positive(opts.InFlight, defaultInFlight)
+	opts.MaxQueue = positive(opts.MaxQueue, defaultMaxQueue)
+	opts.Timeout = positive(opts.Timeout, defaultTimeout)
 	return opts
 }
 

@@ -39,7 +39,7 @@ func harness(tb testing.TB, o *groupcommit.Options, tune func(*batcher)) storete
 			Advance: func(d time.Duration) { ms.Add(d.Milliseconds()) },
 			Check: func(tb testing.TB) {
 				tb.Helper()
-				inFlight := groupcommit.DefaultInFlight
+				inFlight := 2
 				if o != nil && o.InFlight > 0 {
 					inFlight = o.InFlight
 				}

@@ -60,7 +60,7 @@ func (j *jumpy) Now() time.Time { return time.Unix(1_700_000_000, j.ns.Add(int64
 // all, no fence is given twice, and the clock goes on.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(15)
+	seeds := uint64(6)
 	if claimtest.Long() {
 		seeds = 2000
 	}
@@ -302,6 +302,15 @@ func (p *powerTest) lost(err error, k *powerKey) bool {
 	return true
 }
 
+// unwritten notes that a record may be seen again that had expired when it was released: nothing was written, and the
+// clock may be set back.
+func (*powerTest) unwritten(s *Store, k *powerKey, before semel.Record) {
+	if now := s.clock.read(); now >= before.ExpiresAt.UnixMilli() {
+		k.tell("expired at", now)
+		k.ghosts = append(k.ghosts, same(before))
+	}
+}
+
 // after looks up what a verb left.
 func (p *powerTest) after(ctx context.Context, s *Store, k *powerKey, want func(semel.Record) bool) bool {
 	before := k.acked
@@ -309,6 +318,7 @@ func (p *powerTest) after(ctx context.Context, s *Store, k *powerKey, want func(
 	k.tell("look up", rec.Fence, rec.State, rec.ReadAt.UnixMilli(), err)
 	if err != nil && !errors.Is(err, semel.ErrNotFound) {
 		k.acked, k.pending = semel.Record{}, func(rec semel.Record) bool { return want(rec) || rec.Fence == 0 }
+		p.unwritten(s, k, before)
 		return false
 	}
 	rec.ReadAt = time.Time{}
@@ -322,9 +332,7 @@ func (p *powerTest) after(ctx context.Context, s *Store, k *powerKey, want func(
 	}
 	if rec.Fence == 0 {
 		k.ghosts = append(k.ghosts, want)
-		if !time.UnixMilli(s.clock.read()).Before(before.ExpiresAt) {
-			k.ghosts = append(k.ghosts, same(before)) // it had expired when it was released: nothing was written
-		}
+		p.unwritten(s, k, before)
 	}
 	k.acked, k.pending = rec, nil
 	return true

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// DefaultMaxRecords is the bound of records where Options names none.
-	DefaultMaxRecords = 1_000_000
 	// DefaultMaxBytes is the bound of outcomes and keys where Options names none.
 	DefaultMaxBytes = 256 << 20
+
+	defaultMaxRecords = 1_000_000
 
 	shardCount = 64 // a power of two
 )
@@ -25,7 +25,7 @@ const (
 type Options struct {
 	// MaxRecords is the most records kept, expired ones that were not swept
 	// yet included. Each costs about 300 bytes in addition to its key and outcome.
-	// 0 means DefaultMaxRecords.
+	// 0 means 1,000,000.
 	MaxRecords int
 	// MaxBytes is the most bytes of scopes, names and outcomes kept. Notes
 	// (at most semel.MaxNoteBytes each) are not counted, so that a claim can
@@ -74,7 +74,7 @@ func New(o *Options) *Store {
 		opts = *o
 	}
 	if opts.MaxRecords <= 0 {
-		opts.MaxRecords = DefaultMaxRecords
+		opts.MaxRecords = defaultMaxRecords
 	}
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = DefaultMaxBytes

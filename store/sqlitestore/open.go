@@ -161,7 +161,7 @@ func known(ctx context.Context, c *conn, path string, readOnly bool) error {
 	if err != nil {
 		return translate(path, "open", err)
 	}
-	latest, err := Schema()
+	latest, err := SchemaVersion()
 	if err != nil {
 		return translate(path, "open", err)
 	}

@@ -16,8 +16,8 @@ const applicationID = 0x53656d6c
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema returns the newest schema that this package reads and writes.
-func Schema() (int, error) {
+// SchemaVersion returns the number of the newest schema that this package reads and writes.
+func SchemaVersion() (int, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	return len(names), err
 }
@@ -62,7 +62,7 @@ func migrate(ctx context.Context, c *conn) error {
 }
 
 func migrateLocked(ctx context.Context, c *conn) error {
-	latest, err := Schema()
+	latest, err := SchemaVersion()
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func testDisturbed(t *testing.T, p *Processes) {
 		report, err := storerace.Run(t.Context(), func() (semel.Store, error) {
 			s, err := p.Open(t.Context(), place)
 			return d.before(s), err
-		}, &storerace.Options{Stores: 3, Keys: 24})
+		}, &storerace.Options{Stores: 3, Keys: 6})
 		repeats = report.Repeats
 		t.Logf("%d wins, %d repeats", report.Wins, repeats)
 		if err != nil || len(report.Violations) > 0 || round == maxRounds {
@@ -84,7 +84,7 @@ func testDisturbed(t *testing.T, p *Processes) {
 // until each has an answer.
 func testDisturbedWork(t *testing.T, p *Processes) {
 	t.Helper()
-	const stores, callers, intents = 3, 9, 24
+	const stores, callers, intents = 3, 6, 8
 	place := p.Place(t)
 	d := &disturber{p: p, t: t, place: place, every: 4}
 	guards, all := make([]*semel.Guard, stores), make([]semel.Store, stores)
@@ -99,7 +99,7 @@ func testDisturbedWork(t *testing.T, p *Processes) {
 	answers, answered := map[string]string{}, map[string]bool{}
 	race(callers, func(i int) {
 		for n := range intents {
-			name := fmt.Sprint("k", (n+3*i)%intents)
+			name := fmt.Sprint("k", (n+i)%intents)
 			answer := untilAnswered(t, func() (answer string, err error) {
 				err = d.during(func() (err error) {
 					answer, err = p.Do(t.Context(), guards[i%stores], name)

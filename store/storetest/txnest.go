@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/semel-dev/semel"
 )
@@ -155,13 +157,18 @@ func nestedRollback(c *txCheck) {
 
 func nestedCircle(c *txCheck) {
 	g := c.guard(semel.Policy{})
-	var met sync.WaitGroup
-	met.Add(2)
+	var arrived atomic.Int32
+	both := make(chan struct{})
 	var errs [2]error
 	race(2, func(i int) {
 		once := sync.OnceFunc(func() {
-			met.Done()
-			met.Wait()
+			if arrived.Add(1) == 2 {
+				close(both)
+			}
+			select {
+			case <-both:
+			case <-time.After(time.Second): // the other one's claim waits for this transaction, as those of neighbouring digests may
+			}
 		})
 		names := []string{"a", "b"}
 		_, errs[i] = c.do(g, names[i], func(ctx context.Context) (string, error) {

@@ -16,9 +16,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema returns the newest schema of its tables that this package reads and
+// newestSchema returns the newest schema of its tables that this package reads and
 // writes.
-func Schema() (int, error) {
+func newestSchema() (int, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	return len(names), err
 }
@@ -52,7 +52,7 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) (floor int64, err e
 }
 
 func (s *Store) migrateLocked(ctx context.Context, conn *sql.Conn) (floor int64, err error) {
-	latest, err := Schema()
+	latest, err := newestSchema()
 	if err != nil {
 		return 0, err
 	}
