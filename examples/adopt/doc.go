@@ -1,7 +1,6 @@
-// Package adapters shows how semelhttp is mounted in routers that have a
-// middleware of their own, and tests that it works there.
+// Package adopt holds the code of docs/adopt.md and tests it: how Semel is mounted in routers and servers of others.
 //
-// chi and gorilla/mux take the door as it is:
+// chi, gorilla/mux and connect take the door as it is:
 //
 //	router.Use(door.Handler)
 //
@@ -12,4 +11,4 @@
 //	http.ListenAndServe(addr, door.Handler(engine))
 //
 // Everywhere the door goes inside of what authenticates and authorises.
-package adapters
+package adopt

@@ -1,4 +1,4 @@
-package adapters_test
+package adopt_test
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/integration/adapters"
+	"github.com/semel-dev/semel/examples/adopt"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -137,7 +137,7 @@ func echoRouter(door *semelhttp.Middleware, all *invoices) http.Handler {
 	router.Logger.SetOutput(io.Discard)
 	router.Use(middleware.Recover(), echo.WrapMiddleware(authorise))
 	if door != nil {
-		router.Use(adapters.Echo(door))
+		router.Use(adopt.Echo(door))
 	}
 	router.POST("/orders/:id/invoices", func(c echo.Context) error {
 		body, _ := io.ReadAll(c.Request().Body)
@@ -171,7 +171,7 @@ func ginRouter(door *semelhttp.Middleware, all *invoices) http.Handler {
 		}
 	})
 	if door != nil {
-		router.Use(adapters.Gin(door))
+		router.Use(adopt.Gin(door))
 	}
 	router.POST("/orders/:id/invoices", func(c *gin.Context) {
 		body, _ := io.ReadAll(c.Request.Body)

@@ -1,4 +1,4 @@
-package adapters
+package adopt
 
 import (
 	"net/http"
