@@ -1,0 +1,266 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/dedupe/near"
+	dedupereport "github.com/semel-dev/semel/internal/dedupe/report"
+	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/rules"
+)
+
+type dedupePlanFlags struct {
+	*dedupeFlags
+	dedupe.Request
+
+	rules rulesFlags
+	rule  string
+	keys  []string
+	file  string
+	out   string
+	html  string
+
+	questions, answers string
+}
+
+func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
+	f := &dedupePlanFlags{dedupeFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Find duplicates, and write a plan of how to merge them",
+		Long: `Groups the rows of a table as the unique index of a rule would, chooses the winner of
+each group, and follows every foreign key to the losers. The rule is one of the rules
+file, or --table with --key. Rows with NULL in the key do not count.
+
+The plan is a file for "semel dedupe run", which refuses it once the schema has
+changed. Nothing else is written; look at the suspects, which may refer to losers
+without a foreign key: name those that do with --reference.
+
+Losers are marked by the columns merged_into, merged_at and merge_run (the last two
+where the table has them), and the rule leaves out rows with merged_into; or deleted.
+The columns of winners change as --column says:
+  fill     NULL becomes the first value among the losers
+  longest  the longest text of the group
+  sum      the sum of the group
+  latest   the value of the newest row
+  ask      where the rows of a group have several, a person decides: the questions
+           go into a file, and the group stays as it is until --answers has the answer
+  sql:…    an aggregate over the rows of the group, such as sql:bool_or(paid)`,
+		Example: `  semel dedupe plan --dsn postgres://app@db.example/shop --rule invoice_number
+  semel dedupe plan --dsn postgres://app@db.example/shop --table customers --key 'tenant_id' --key 'lower(trim(email))' \
+    --losers delete --column phone=fill --check payments.amount`,
+		Annotations: map[string]string{"exit1": "the database or the rule does not allow a merge; see stderr"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.readAnswers(); err != nil {
+				return err
+			}
+			find, err := f.finder(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return f.with(cmd.Context(), opendb.Read, func(db *dedupe.Database) error {
+				plan, err := find(db)
+				if err != nil {
+					return err
+				}
+				return f.write(p, plan)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.rules.file, "rules", defaultRules, "rules `file` (YAML)")
+	flags.StringVar(&f.rule, "rule", "", "`name` of the rule (default: the only one of the file)")
+	flags.StringVar(&f.Table, "table", "", "`table` with duplicates, instead of a rule")
+	flags.StringArrayVar(&f.keys, "key", nil, "`term` that is equal in duplicates: a column or an expression of the rules file; can be repeated")
+	flags.StringVar(&f.file, "decisions", "", "`file` of semel dedupe near in which a person decided, instead of a rule and a winner")
+	flags.StringVar(&f.Winner, "winner", "oldest", "the `row` of a group that stays: oldest, newest, most-children, most-complete, or \"order by\" and SQL")
+	flags.StringVar(&f.Losers, "losers", "mark", "what happens to the other rows: `mark` or delete (they stay in the audit)")
+	flags.StringVar(&f.Cycles, "cycles", "refuse", "what happens to a group that closes a circle of parents: `refuse`, or break it at the youngest row")
+	flags.StringArrayVar(&f.Columns, "column", nil, "`[TABLE.]COLUMN=POLICY` of a winner; can be repeated (default: keep)")
+	flags.StringArrayVar(&f.References, "reference", nil, "`TABLE.COLUMN [where SQL]` that refers to the table without a foreign key; can be repeated")
+	flags.StringArrayVar(&f.Checks, "check", nil, "`TABLE.COLUMN` whose sum, or TABLE whose number of rows, no group may change; can be repeated")
+	flags.StringVar(&f.Index, "index", "", "`name` of the unique index to come (default: the rule's, or made of the table and the columns)")
+	flags.BoolVar(&f.Triggers, "triggers", false, "allow triggers of the tables to fire")
+	flags.StringVar(&f.out, "out", "semel-dedupe.json", "`file` for the plan; another plan there is replaced, and no other file")
+	flags.StringVar(&f.html, "html", "", "`file` for the plan as a page, for the people who have to agree to it; it is replaced")
+	flags.StringVar(&f.questions, "questions", "semel-questions.csv", "`file` for the questions of --column NAME=ask; it must not exist")
+	flags.StringVar(&f.answers, "answers", "", "`file` of questions in which a person decided")
+	complete(cmd, "losers", []string{"mark", "delete"})
+	complete(cmd, "cycles", []string{"refuse", "break"})
+	return cmd
+}
+
+// finder returns what makes the plan: from decisions or from a rule.
+func (f *dedupePlanFlags) finder(ctx context.Context) (func(*dedupe.Database) (*dedupe.Plan, error), error) {
+	if f.file == "" {
+		u, err := f.unique()
+		return func(db *dedupe.Database) (*dedupe.Plan, error) { return db.Plan(ctx, u, f.Request) }, err
+	}
+	if f.Table == "" || len(f.keys) > 0 || f.rule != "" {
+		return nil, usagef("--decisions goes with --table, and without --key and --rule")
+	}
+	file, err := os.Open(f.file)
+	if err != nil {
+		return nil, usage(err)
+	}
+	made, err := near.ReadDecisions(file)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", f.file, err))
+	}
+	return func(db *dedupe.Database) (*dedupe.Plan, error) { return db.PlanDecided(ctx, f.Table, made, f.Request) }, nil
+}
+
+// unique returns the rule to merge by.
+func (f *dedupePlanFlags) unique() (*rules.Unique, error) {
+	if (f.Table == "") != (len(f.keys) == 0) {
+		return nil, usagef("--table and --key go together")
+	}
+	if f.Table != "" {
+		if f.rule != "" {
+			return nil, usagef("--rule and --table exclude each other")
+		}
+		u, err := dedupe.KeyRule(f.Table, f.keys, f.Losers == "mark")
+		if err != nil {
+			return nil, usagef("--key: %v", err)
+		}
+		return u, nil
+	}
+	file, err := f.rules.loadUnique()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range file.Unique {
+		if u := &file.Unique[i]; u.Name == f.rule || f.rule == "" && len(file.Unique) == 1 {
+			return u, nil
+		}
+		names = append(names, file.Unique[i].Name)
+	}
+	if f.rule == "" {
+		return nil, usagef("%s has %s: name one with --rule (%s)", f.rules.file, texts.Count(len(names), "rule"), strings.Join(names, ", "))
+	}
+	return nil, usagef("%s has no rule %q (it has %s)", f.rules.file, plainLine(f.rule), strings.Join(names, ", "))
+}
+
+// write writes the plan and prints what it means.
+func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
+	text, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		return err
+	}
+	if plan.Losers > 0 {
+		if err := f.replaces(p, append(text, '\n')); err != nil {
+			return err
+		}
+	}
+	if err := f.writeQuestions(plan); err != nil {
+		return err
+	}
+	if plan.Losers > 0 {
+		if err := os.WriteFile(f.out, append(text, '\n'), 0o600); err != nil {
+			return usage(err)
+		}
+	}
+	if f.html != "" {
+		var page bytes.Buffer
+		if err := dedupereport.HTML(&page, plan); err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.html, page.Bytes(), 0o600); err != nil {
+			return usage(err)
+		}
+	}
+	if f.json {
+		_, err := fmt.Fprintf(p.stdout, "%s\n", text)
+		return err
+	}
+	if plan.Losers == 0 {
+		_, err := fmt.Fprintf(p.stdout, "%s has no duplicates by %s. No plan is written.\n", plan.Request.Table, plan.Request.Name)
+		return err
+	}
+	if err := errors.Join(printDedupePlan(p, plan), f.printQuestions(p, plan)); err != nil {
+		return err
+	}
+	e := plan.Estimate()
+	_, err = fmt.Fprintf(p.stdout, "%s, each of which locks about %s: %s at 5 000 rows a second.\nThe plan is in %s. Run it with: semel dedupe run %s\n",
+		texts.Count(e.Batches, "transaction"), texts.Count(e.Locked, "row"), dedupereport.Duration(e.Time), f.out, f.out)
+	return err
+}
+
+// replaces says that another plan is about to be replaced, and refuses to replace a file that is not a plan.
+func (f *dedupePlanFlags) replaces(p *process, text []byte) error {
+	info, err := os.Stat(f.out)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil //nolint:nilerr // a file that is not there is made.
+	}
+	if _, err := dedupe.ReadPlan(f.out); err != nil && !errors.Is(err, dedupe.ErrVersion) {
+		return usagef("%s exists, and is not a plan that can be replaced: name another file with --out", f.out)
+	}
+	if old, err := os.ReadFile(f.out); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	_, err = fmt.Fprintf(p.stderr, "semel: %s had another plan, which is replaced\n", f.out)
+	return err
+}
+
+func printDedupePlan(p *process, plan *dedupe.Plan) error {
+	by, winner := plan.Request.Name, plainLine(plan.Request.Winner)
+	if len(plan.Request.Decided) > 0 {
+		by, winner = "decisions", "the row that was decided on"
+	}
+	if _, err := fmt.Fprintf(p.stdout, "%s by %s: %s, %s to %s; the winner is %s.\n", plan.Request.Table, by, texts.Count(plan.Groups, "group"),
+		texts.Count(plan.Losers, "loser"), plan.Request.Losers, winner); err != nil {
+		return err
+	}
+	var samples [][]string
+	for i, s := range plan.Samples {
+		differ := strings.Join(texts.Of(plan.Differences[i], dedupe.Difference.String), "; ")
+		samples = append(samples, []string{plainLine(s[0]), plainLine(shorten(s[1], sampleWidth)), orDash(plainLine(shorten(differ, sampleWidth)))})
+	}
+	if err := printSheet(p, []string{"WINNER", "LOSERS (first groups)", "THEY DIFFER IN"}, "", samples); err != nil {
+		return err
+	}
+	var children [][]string
+	for _, c := range plan.Children {
+		rows := "-"
+		if c.Rows >= 0 {
+			rows = fmt.Sprint(c.Rows)
+		}
+		children = append(children, []string{plain(c.Table + " (" + c.Columns + ")"), plain(c.Parent), rows, orDash(plain(c.Merges))})
+	}
+	if err := printSheet(p, []string{"REFERENCE", "TO", "ROWS OF LOSERS", "ROWS THAT BECOME THE SAME"}, "Nothing refers to these rows by a foreign key.", children); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"fires", plan.Triggers}, {"suspect", plan.Suspects}, {"note", plan.Notes}} {
+		if err := printLines(p.stdout, part.title, part.lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sampleWidth = 60
+
+func printLines(w io.Writer, title string, lines []string) error {
+	for _, line := range lines {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", title, plainLine(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/cmd/semel/internal/demo"
+)
+
+const (
+	// stopTime bounds how long the demo waits for running requests before it stops.
+	stopTime = 5 * time.Second
+	// playTime bounds all scenarios of demo --once together.
+	playTime = 50 * time.Second
+)
+
+type demoFlags struct {
+	logs      *logFlags
+	listen    string
+	readyFile string
+	latency   time.Duration
+	once      bool
+	json      bool
+}
+
+func newDemo(p *process, logs *logFlags) *cobra.Command {
+	f := &demoFlags{logs: logs}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the problem and the solution in your browser",
+		Long: `Serves a small invoicing application three times: unchanged, with the browser
+client's script in its pages, and behind the gateway. Open the page that it prints,
+double-click "Create invoice" in each, and compare the counts. The page can impair
+the network of each copy, and leads to the gateway's console, where an outcome that
+is unknown after such a fault is settled.
+
+The application has the bug that nearly every application has: a request that
+arrives twice is executed twice. It is not changed for the gateway. All data is in
+a temporary directory that is removed when the demo ends (Ctrl-C).
+
+With --once no browser is needed: it replays the behaviour of people, browsers,
+proxies and programs over real connections, and prints the results. The copy with
+only the script is left out, since scripts need a browser. The exit code is 0 only
+if behind the gateway everything happened exactly once.`,
+		Example: `  semel demo
+  semel demo --listen 127.0.0.1:0
+  semel demo --once
+  semel demo --once --json | jq '.scenarios[].protected.invoices'`,
+		Args:        noArgs,
+		Annotations: map[string]string{"exit1": "with --once: something happened more or less than once behind the gateway"},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := logs.logger(p)
+			if err != nil {
+				return err
+			}
+			opts := &demo.Options{Listen: f.listen, Latency: f.latency, Logger: log}
+			if f.latency == 0 {
+				opts.Latency = -1 // to the application, zero is its default
+			}
+			if f.once {
+				return f.play(cmd.Context(), p, opts)
+			}
+			return f.serve(cmd.Context(), p, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next four ports, or any free ones")
+	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
+	flags.DurationVar(&f.latency, "latency", 300*time.Millisecond, "how long the application takes to create something")
+	flags.BoolVar(&f.once, "once", false, "play the scenarios without a browser, print the table, and exit")
+	flags.BoolVar(&f.json, "json", false, "with --once: print one JSON object")
+	return cmd
+}
+
+// serve runs the demo until it is interrupted.
+func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) error {
+	if f.json {
+		return usagef("--json needs --once")
+	}
+	if err := checkAddress("listen", f.listen); err != nil {
+		return err
+	}
+	d, err := demo.Start(ctx, opts)
+	if err != nil {
+		return unreachable(fmt.Errorf("%w (choose another address with --listen, or any free port with --listen 127.0.0.1:0)", err))
+	}
+	at := d.URLs()
+	err = announce(f.readyFile, []address{
+		{"page", at.Page}, {"unprotected", at.Unprotected}, {"protected", at.Protected}, {"guarded", at.Guarded}, {"console", at.Console},
+	})
+	if err == nil {
+		warnOpen(ctx, opts.Logger, "listen", f.listen)
+		_, err = fmt.Fprintf(p.stdout, "Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n  its console           %s (the page has the token)\n\nStop with Ctrl-C.\n",
+			at.Page, at.Unprotected, at.Guarded, at.Protected, at.Console)
+	}
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, stopDemo(ctx, d))
+}
+
+func stopDemo(ctx context.Context, d *demo.Demo) error {
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	return d.Stop(end)
+}
+
+// played is the output of demo --once --json.
+type played struct {
+	Scenarios []demo.Result `json:"scenarios"`
+	// Once reports whether everything happened exactly once behind the gateway.
+	Once bool `json:"once"`
+}
+
+// play plays the scenarios and prints the results.
+func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) error {
+	ctx, cancel := context.WithTimeout(ctx, playTime)
+	defer cancel()
+	opts.Listen = "" // the page is not used
+	d, err := demo.Start(ctx, opts)
+	if err != nil {
+		return unreachable(err)
+	}
+	var after func(demo.Result)
+	if isTerminal(p.stderr) && !f.json {
+		_, _ = fmt.Fprint(p.stderr, "playing") // a sign of life
+		after = func(demo.Result) { _, _ = fmt.Fprint(p.stderr, ".") }
+		defer fmt.Fprintln(p.stderr) //nolint:errcheck // as above.
+	}
+	results, err := d.Play(ctx, after)
+	if err := errors.Join(err, stopDemo(ctx, d)); err != nil {
+		return unreachable(err)
+	}
+	return printPlayed(p, results, f.json)
+}
+
+// printPlayed prints the results; the error reports that something happened more or less than once behind the gateway.
+func printPlayed(p *process, results []demo.Result, asJSON bool) error {
+	said := played{Scenarios: results, Once: true}
+	for i := range results {
+		said.Once = said.Once && results[i].Once()
+	}
+	var err error
+	if asJSON {
+		err = json.NewEncoder(p.stdout).Encode(said)
+	} else {
+		err = said.print(p.stdout, isTerminal(p.stdout))
+	}
+	if err == nil && !said.Once {
+		err = found(errors.New("not everything happened exactly once behind the gateway"))
+	}
+	return err
+}
+
+// print draws the table.
+func (s *played) print(w io.Writer, terminal bool) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleDefault)
+	if terminal {
+		t.SetStyle(table.StyleLight)
+	}
+	t.Style().Format.Header = text.FormatDefault
+	t.AppendHeader(table.Row{"scenario", "unprotected rows", "protected rows", "what the second caller saw"})
+	var bare, kept demo.Tally
+	for i := range s.Scenarios {
+		r := &s.Scenarios[i]
+		t.AppendRow(table.Row{r.Scenario, rows(&r.Unprotected), rows(&r.Protected), r.Protected.Saw})
+		bare.Invoices, bare.Emails = bare.Invoices+r.Unprotected.Invoices, bare.Emails+r.Unprotected.Emails
+		kept.Invoices, kept.Emails = kept.Invoices+r.Protected.Invoices, kept.Emails+r.Protected.Emails
+	}
+	_, err := fmt.Fprintf(w, "%s\n%d intents: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n"+
+		"Not played: the copy with only the script, because no browser runs it. Its server is unprotected.\n",
+		t.Render(), len(s.Scenarios), bare.Invoices, bare.Emails, kept.Invoices, kept.Emails)
+	return err
+}
+
+// rows returns the number of invoices, and that of e-mails if it differs.
+func rows(t *demo.Tally) string {
+	if t.Emails == t.Invoices {
+		return fmt.Sprint(t.Invoices)
+	}
+	return fmt.Sprintf("%d (%d e-mails)", t.Invoices, t.Emails)
+}
+
+// checkAddress rejects an invalid address.
+func checkAddress(flag, value string) error {
+	if _, _, err := net.SplitHostPort(value); err != nil {
+		return usagef("--%s %q is not an address (write it like 127.0.0.1:8080, or 127.0.0.1:0 for any free port)", flag, value)
+	}
+	return nil
+}

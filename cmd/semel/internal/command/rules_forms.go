@@ -1,0 +1,247 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/store/memstore"
+)
+
+// Bounds of a page whose forms are listed.
+const (
+	pageTimeout      = 30 * time.Second
+	maxPageBytes     = 16 << 20
+	maxPageRedirects = 5
+	maxCookieBytes   = 64 << 10
+)
+
+type formsFlags struct {
+	*rulesFlags
+
+	host, cookie, cookieFile string
+}
+
+func newRulesForms(p *process, shared *rulesFlags) *cobra.Command {
+	f := &formsFlags{rulesFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "forms URL",
+		Short: "List the forms of a page, and the rule for each",
+		Long: `Loads a page, from the application or through the gateway, and lists its forms:
+where each leads, the rule of --rules that applies, and what identifies its reader,
+to whom the form is bound. Only this one GET is sent (and up to 5 redirects).
+
+  protected    a rule with form: true applies
+  exempt       a rule with protect: false applies
+  unprotected  no rule applies, or one without form
+  elsewhere    it leads to another host
+  reads        it changes nothing: GET, or a dialog
+
+For a page behind a log-in, give the cookies of a logged-in browser with
+--cookie-file. If rules name a host, --host is the one that browsers use.
+
+Prints a table on a terminal, tab-separated columns elsewhere.`,
+		Example: `  semel rules forms http://127.0.0.1:3000/tickets/new --rules rules.yaml
+  semel rules forms http://127.0.0.1:8080/checkout --cookie-file cookie.txt --json`,
+		Annotations: map[string]string{"exit1": "a form that changes something is unprotected, or gets no token"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("name one page by its URL, such as semel rules forms http://127.0.0.1:3000/tickets/new")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), p, args[0]) },
+	}
+	flags := cmd.Flags()
+	f.registerJSON(flags)
+	flags.StringVar(&f.host, "host", "", "send this `host` in the Host header")
+	flags.StringVar(&f.cookie, "cookie", "", "send these `cookies`: name=value; name=value")
+	flags.StringVar(&f.cookieFile, "cookie-file", "", "read the cookies from this `file`, to keep them off the command line")
+	return cmd
+}
+
+// formsReport is the output of --json.
+type formsReport struct {
+	URL         string             `json:"url"` // after redirects
+	Forms       []gateway.PageForm `json:"forms"`
+	Unprotected int                `json:"unprotected"`
+	Cookies     []string           `json:"cookies,omitempty"` // names, of the request and the answer
+}
+
+func (f *formsFlags) run(ctx context.Context, p *process, address string) error {
+	target, err := url.Parse(address)
+	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
+		return usagef("URL is not an address such as http://127.0.0.1:3000/tickets/new")
+	}
+	file, err := rules.Load(f.file)
+	if err != nil {
+		return usage(err)
+	}
+	cookie, err := f.cookies()
+	if err != nil {
+		return err
+	}
+	page, err := f.load(ctx, target, cookie)
+	if err != nil {
+		return err
+	}
+	report, err := f.inspect(ctx, file, page)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = json.NewEncoder(p.stdout).Encode(report)
+	} else {
+		err = report.print(p)
+	}
+	if err == nil && report.Unprotected > 0 {
+		err = found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true, or with protect: false if that is harmless)",
+			texts.Count(report.Unprotected, "form"), plainLine(report.URL)))
+	}
+	return err
+}
+
+// cookies returns the Cookie header to send.
+func (f *formsFlags) cookies() (string, error) {
+	if f.cookieFile == "" {
+		return strings.TrimSpace(f.cookie), nil
+	}
+	if f.cookie != "" {
+		return "", usagef("--cookie and --cookie-file are both set: keep one")
+	}
+	in, err := os.Open(f.cookieFile)
+	if err != nil {
+		return "", usage(err)
+	}
+	defer in.Close() //nolint:errcheck // only read.
+	text, err := io.ReadAll(io.LimitReader(in, maxCookieBytes+1))
+	if err != nil || len(text) > maxCookieBytes {
+		return "", usage(errors.Join(err, fmt.Errorf("%s is longer than %d bytes, or cannot be read", f.cookieFile, maxCookieBytes)))
+	}
+	line := strings.TrimSpace(string(text))
+	if strings.ContainsAny(line, "\r\n") {
+		return "", usagef("%s must hold one line: name=value; name=value, as browsers send it", f.cookieFile)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, "Cookie:")), nil
+}
+
+// loadedPage is a page with its request.
+type loadedPage struct {
+	request *http.Request
+	header  http.Header
+	body    []byte
+}
+
+// load gets the page without content coding.
+func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (*loadedPage, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
+	if err != nil {
+		return nil, usage(err)
+	}
+	req.Host = f.host
+	req.Header.Set("Accept", "text/html")
+	req.Header.Set("Accept-Encoding", "identity")
+	if cookie != "" {
+		req.Header.Set("Cookie", cookie)
+	}
+	client := &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
+		if len(before) > maxPageRedirects {
+			return fmt.Errorf("it redirects more than %d times", maxPageRedirects)
+		}
+		if next.URL.Host == target.Host {
+			next.Host = f.host
+		}
+		return nil
+	}}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	defer res.Body.Close() //nolint:errcheck // only read.
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxPageBytes+1))
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	at := plainLine(res.Request.URL.Redacted())
+	switch {
+	case err != nil:
+		return nil, unreachable(fmt.Errorf("read %s: %w", at, err))
+	case len(body) > maxPageBytes:
+		return nil, unreachable(fmt.Errorf("%s is longer than %d bytes", at, maxPageBytes))
+	case res.StatusCode >= http.StatusBadRequest:
+		return nil, unreachable(fmt.Errorf("%s answers %d (for a page behind a log-in, give --cookie-file)", at, res.StatusCode))
+	case media != "text/html" && media != "application/xhtml+xml":
+		return nil, unreachable(fmt.Errorf("%s is not a page: its Content-Type is %q", at, plainLine(media)))
+	}
+	if res.Request.Host == "" {
+		res.Request.Host = res.Request.URL.Host
+	}
+	return &loadedPage{res.Request, res.Header, body}, nil
+}
+
+// inspect asks a gateway with these rules, which is never started.
+func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loadedPage) (report *formsReport, err error) {
+	store := memstore.New(nil)
+	g, err := gateway.New(&gateway.Config{Upstream: page.request.URL.Scheme + "://" + page.request.URL.Host, Store: store, Rules: file, Logger: slog.New(slog.DiscardHandler)}) //nolint:contextcheck // it is closed below.
+	if err != nil {
+		return nil, usage(errors.Join(err, store.Close()))
+	}
+	defer func() { err = errors.Join(err, g.Close(), store.Close()) }() //nolint:contextcheck // nothing runs.
+	report = &formsReport{URL: page.request.URL.Redacted(), Forms: []gateway.PageForm{}}
+	forms, err := g.PageForms(page.request.WithContext(ctx), page.header, bytes.NewReader(page.body))
+	if err != nil {
+		return nil, unreachable(fmt.Errorf("%s: %w", plainLine(report.URL), err))
+	}
+	report.Forms = append(report.Forms, forms...)
+	for _, form := range forms {
+		if form.State == gateway.FormUnprotected || form.Reader == gateway.ReaderNone {
+			report.Unprotected++
+		}
+	}
+	response := http.Response{Header: page.header}
+	for _, c := range append(page.request.Cookies(), response.Cookies()...) {
+		if !slices.Contains(report.Cookies, c.Name) {
+			report.Cookies = append(report.Cookies, c.Name)
+		}
+	}
+	return report, err
+}
+
+// print prints for people, and for programs that read columns.
+func (r *formsReport) print(p *process) error {
+	var rows [][]string
+	guessed := false
+	for _, form := range r.Forms {
+		rule := form.Rule
+		if rule == "" && form.Nearest != "" {
+			rule = "none; near " + form.Nearest
+		}
+		guessed = guessed || form.Reader == gateway.ReaderVisitor
+		rows = append(rows, []string{form.Method, plainLine(form.Action), string(form.State), orDash(plainLine(rule)), orDash(plainLine(form.Reader))})
+	}
+	if err := printSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.", rows); err != nil {
+		return err
+	}
+	if guessed && len(r.Cookies) > 0 {
+		_, err := fmt.Fprintf(p.stderr, "None of the cookies %s is a known session cookie, so the reader gets a cookie of the gateway. "+
+			"If one is, name it in the rule: scope: [{cookie: NAME}]\n", plainLine(strings.Join(r.Cookies, ", ")))
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/rules/draft"
+	"github.com/semel-dev/semel/internal/texts"
+)
+
+func newRulesInit(p *process, shared *rulesFlags) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Draft the rules file from an existing database",
+		Long: `Writes a rules file with a rule for each unique index and constraint of the
+database, except primary keys that only number rows. Sentences and scopes are
+guessed from names: read and improve them. Columns that look unique but are not
+enforced, and indexes that the file cannot express, are in it as comments.
+
+The file verifies against the current database, except for duplicate indexes,
+which verify warns about. No rows are read, and the database is not changed.`,
+		Example: `  semel rules init --dsn postgres://app@db.example/shop
+  semel rules init --dsn sqlite:shop.db --rules -`,
+		Annotations: map[string]string{"exit1": "the file already exists (see --force)"},
+		Args:        noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := free(shared.file, force); err != nil {
+				return err
+			}
+			return shared.with(cmd.Context(), func(db *opendb.Database) error {
+				made, err := draft.Make(cmd.Context(), db.DB, db.Dialect)
+				if err != nil {
+					return err
+				}
+				if shared.file == "-" {
+					_, err := p.stdout.Write(made.Text)
+					return err
+				}
+				if err := write(shared.file, made.Text, force); err != nil {
+					return err
+				}
+				return tellDraft(p.stdout, shared.file, made)
+			})
+		},
+	}
+	shared.register(cmd.Flags())
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
+	return cmd
+}
+
+// free rejects an existing file that may not be replaced, before the work.
+func free(name string, force bool) error {
+	_, err := os.Lstat(name)
+	if there := err == nil; name == "-" || force || !there { // writing will report other errors
+		return nil
+	}
+	return found(fmt.Errorf("%s already exists (replace it with --force, or name another file with --rules; - prints)", name))
+}
+
+// write writes the file, and replaces an existing one only if allowed.
+func write(name string, text []byte, force bool) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if !force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	}
+	file, err := os.OpenFile(name, flags, 0o644) //nolint:gosec // named by the operator, and for others to read.
+	if err != nil {
+		return usage(err)
+	}
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+func tellDraft(w io.Writer, name string, made *draft.Draft) error {
+	_, err := fmt.Fprintf(w, "%s has %s, and %s as comments to review. Improve the sentences, then run: semel rules verify\n",
+		name, texts.Count(made.Rules, "rule"), fmt.Sprintf("%d more", made.Comments))
+	return err
+}
