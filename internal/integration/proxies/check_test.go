@@ -1,0 +1,54 @@
+package proxies_test
+
+import (
+	"testing"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/integration/apps"
+)
+
+// TestCheck: all that semel check knows passes through every proxy, in front of the gateway and behind it, whether it holds requests
+// and answers until they are complete or not.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, k *kind) {
+		t.Helper()
+		for name, change := range map[string][]string{"buffering": k.buffering, "streaming": k.streaming} {
+			directives := replace(t, k.page(t), change...)
+			t.Run("front, "+name, func(t *testing.T) {
+				t.Parallel()
+				app := serve(t, newApplication(false), nil)
+				checks(t, k.start(t, replace(t, directives, k.front...), gateways(t, app, nil)).url, app)
+			})
+			t.Run("between, "+name, func(t *testing.T) {
+				t.Parallel()
+				apps := twice(t, newApplication(false), nil)
+				gateway := serve(t, newGateway(t, k.start(t, directives, apps).url, newStore(t)).Handler(), nil)
+				checks(t, "http://"+gateway, apps[0])
+			})
+		}
+	})
+}
+
+// checks runs all checks at a URL. The application counts at its own address (host:port).
+func checks(t *testing.T, url, app string) {
+	t.Helper()
+	executed, err := effects.JSON(nil, "http://"+app+"/", "/executed", nil)
+	must(t, err)
+	report := apps.Check(t, "ietf", &check.Config{
+		Template: check.Template{
+			Method: "POST", URL: url + "/orders",
+			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
+			Body:   []byte(`{"customer":"Emmy {{n}}","amount":12.5}`),
+		},
+		User: bearer("ada"), Other: bearer("sofya"),
+		Counters: []check.Counter{executed}, Level: check.LevelStrict,
+	})
+	apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")
+}
+
+func bearer(token string) *check.User {
+	return &check.User{Header: []wire.Field{{Name: "Authorization", Value: "Bearer " + token}}}
+}
