@@ -67,7 +67,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(bin) }()
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "./cmd/semel", "./examples/invoices/cmd/invoices")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "./cmd/semel", "./examples/invoices/cmd/...", "./examples/drills/cmd/consumer")
 	build.Dir = home
 	if text, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build semel and the application: %v\n%s", err, text)
