@@ -7,7 +7,7 @@ const programs = { SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop",
 
 // Builds semel, the example shop, the invoice application and the client's examples once for all tests, unless SEMEL_BIN, SEMEL_SHOP,
 // SEMEL_INVOICES and SEMEL_EXAMPLES name what was built.
-// The long form gets the commands of the scripts of cmd/semel as well, in SEMEL_SCRIPTS: a test binary that is each of them by its name.
+// The long form gets the commands of the scripts of cmd/semel/internal/command as well, in SEMEL_SCRIPTS: a test binary that is each of them by its name.
 // What it returns is run after the last test.
 export default function build(): () => void {
   const dir = mkdtempSync(join(tmpdir(), "semel-browser-"));
@@ -26,7 +26,7 @@ export default function build(): () => void {
   }
   if (process.env.SEMEL_LONG && !process.env.SEMEL_SCRIPTS) {
     process.env.SEMEL_SCRIPTS = dir;
-    execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel"], { cwd: root, stdio: "inherit" });
+    execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel/internal/command"], { cwd: root, stdio: "inherit" });
     for (const name of ["run-sql", "run-outbox"]) symlinkSync("fill-inbox", join(dir, name));
   }
   return () => rmSync(dir, { recursive: true, force: true });

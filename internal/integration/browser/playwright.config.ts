@@ -1,26 +1,33 @@
 import { defineConfig } from "@playwright/test";
 
-// A real Chromium (Debian's, unless SEMEL_TEST_CHROMIUM names another one)
-// against a real `semel demo`. Every worker starts a demo of its own on free
-// ports and runs one test at a time, so tests do not meet.
+// A real Chromium against a real `semel demo`: Debian's headless shell, which takes half of the processor's time, and the whole
+// browser for tests tagged @whole, about what the shell does not have. SEMEL_TEST_CHROMIUM names another one for all. Every worker
+// starts a demo of its own on free ports and runs one test at a time, so tests do not meet.
+//
+// Variants of what another test shows are tagged @long, and run in the long form alone, in the whole browser.
+const long = Boolean(process.env.SEMEL_LONG);
+const whole = launch("/usr/bin/chromium");
+
+function launch(browser: string) {
+  return { executablePath: process.env.SEMEL_TEST_CHROMIUM ?? browser, args: ["--no-sandbox"] };
+}
+
 export default defineConfig({
   testDir: "tests",
   globalSetup: "./build.ts",
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  timeout: 180_000, // a bound, not a measure: on a starved machine a page takes a minute
+  expect: { timeout: 30_000 },
   fullyParallel: true,
-  // Variants of what another test shows are tagged @long, and run in the long form alone.
-  ...(process.env.SEMEL_LONG ? { grep: /@long/ } : { grepInvert: /@long/ }),
+  projects: long ? [{ name: "whole", grep: /@long/, use: { launchOptions: whole } }] : [
+    { name: "shell", grepInvert: /@long|@whole/, use: { launchOptions: launch("/usr/bin/chromium-headless-shell") } },
+    { name: "whole", grep: /@whole/, grepInvert: /@long/, use: { launchOptions: whole } },
+  ],
   workers: 2, // the tests wait more than they compute
   forbidOnly: true,
   retries: 1, // a browser that starves on a busy machine; what needed it is reported as flaky, and counted on the last line
   reporter: [["list"]],
   use: {
     browserName: "chromium",
-    launchOptions: {
-      executablePath: process.env.SEMEL_TEST_CHROMIUM ?? "/usr/bin/chromium",
-      args: ["--no-sandbox"],
-    },
     screenshot: "only-on-failure",
     trace: process.env.TRACE ? "retain-on-failure" : "off", // it costs a tenth of the time
   },

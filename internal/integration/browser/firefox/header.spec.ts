@@ -15,14 +15,14 @@ async function ownKeys(person: BrowserContext): Promise<(string | undefined)[]> 
   const server = createServer((request, response) => {
     if (request.method === "POST") keys.push(request.headers["idempotency-key"]?.toString());
     response.setHeader("Content-Type", "text/html");
-    response.end("<!doctype html><title>Form</title><form method=post><button type=submit>Send</button></form>");
+    response.end(`<!doctype html><title>Form ${keys.length}</title><form method=post><button type=submit>Send</button></form>`);
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const page = await person.newPage();
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   for (const sent of [1, 2]) {
     await press(page);
-    await expect.poll(() => keys.length).toBe(sent);
+    await expect.poll(() => page.title().catch(() => "")).toBe(`Form ${sent}`); // the page that answers, whose button is another one
   }
   await page.close();
   server.close();

@@ -8,7 +8,7 @@ function run(dir: string, program: string, ...args: string[]): string {
   return execFileSync(program, args, { cwd: dir, encoding: "utf8" });
 }
 
-/** Runs a command of the scripts of cmd/semel. */
+/** Runs a command of the scripts of cmd/semel/internal/command. */
 function script(dir: string, name: string, ...args: string[]): string {
   return run(dir, join(process.env.SEMEL_SCRIPTS!, name), ...args);
 }

@@ -90,7 +90,7 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-test("a browser whose cookies are blocked sends a form, once", async ({ playwright, launchOptions, behind }) => {
+test("a browser whose cookies are blocked sends a form, once", { tag: "@whole" }, async ({ playwright, launchOptions, behind }) => {
   const profile = mkdtempSync(join(tmpdir(), "semel-profile-"));
   mkdirSync(join(profile, "Default"));
   writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify({ profile: { default_content_setting_values: { cookies: 2 } } }));

@@ -122,7 +122,7 @@ for (const { name, once } of copies) {
   });
 }
 
-test("Back brings the very same page again, with its form open for another try", async ({ demo, launched }) => {
+test("Back brings the very same page again, with its form open for another try", { tag: "@whole" }, async ({ demo, launched }) => {
   const page = await launched.newPage();
   await page.addInitScript(() => addEventListener("pageshow", (event) => (document.documentElement.dataset.persisted = String(event.persisted))));
   await open(page, demo, "protected", "bfcache");

@@ -17,7 +17,7 @@ export interface Line {
 
 /** What the switch for faults takes. */
 export interface Fault {
-  mode: "delay" | "lose-answer" | "drop-before" | "status-503" | "close-after-read";
+  mode: "" | "delay" | "lose-answer" | "drop-before" | "status-503" | "close-after-read";
   ms?: number;
   count: number;
 }
@@ -29,6 +29,9 @@ export interface Shop {
   lines(): Promise<Line[]>;
   /** Sets what happens to the next POST requests. */
   fault(fault: Fault): Promise<void>;
+  /** Holds the next POST request, before it is handled, until it is released. */
+  hold(): Promise<void>;
+  release(): Promise<void>;
   /** How many POST requests came since it was started. */
   requests(): Promise<number>;
   stop(): Promise<void>;
@@ -45,16 +48,20 @@ export const test = base.extend<{ shop: Shop }>({
     let program: Program | undefined = await startShop(dir, "127.48.0.1:0"); // no connection of another test takes its port while it is stopped
     const home = program.addresses.page!;
     const json = async (path: string) => (await fetch(home + path)).json();
+    const fault = async (set: Fault) => expect((await fetch(`${home}/faults`, { method: "POST", body: JSON.stringify(set) })).status).toBe(200);
+    const release = () => fault({ mode: "", count: 0 });
     const stop = async () => {
-      await program?.stop();
+      if (!program) return;
+      await release(); // or it would wait for what is held
+      await program.stop();
       program = undefined;
     };
     await use({
-      home, stop,
+      home, stop, fault, release,
+      hold: () => fault({ mode: "delay", ms: 60_000, count: 1 }),
       start: async () => void (program = await startShop(dir, new URL(home).host)),
       orders: async () => (await json("/api/orders")).orders,
       lines: async () => (await json("/api/lines")).lines,
-      fault: async (fault) => expect((await fetch(`${home}/faults`, { method: "POST", body: JSON.stringify(fault) })).status).toBe(200),
       requests: async () => (await json("/faults")).requests,
     });
     await stop();
@@ -88,7 +95,7 @@ export function status(page: Page) {
 }
 
 /** Waits until the shop has these orders, in this order, and these lines; timeout is in milliseconds. */
-export async function rows(shop: Shop, customers: string[], items: string[] = [], timeout = 30_000): Promise<void> {
+export async function rows(shop: Shop, customers: string[], items: string[] = [], timeout = 60_000): Promise<void> {
   await expect.poll(async () => ({
     customers: (await shop.orders()).map(({ customer }) => customer),
     items: (await shop.lines()).map(({ item }) => item),
