@@ -13,7 +13,7 @@ import (
 
 // The modes of a [Fault].
 const (
-	// FaultDelay waits before the handler runs.
+	// FaultDelay waits before the handler runs, until another fault is set at most.
 	FaultDelay = "delay"
 	// FaultLoseAnswer runs the handler and closes the connection without an answer.
 	FaultLoseAnswer = "lose-answer"
@@ -61,6 +61,7 @@ func (f Fault) check() error {
 type Faults struct {
 	mu       sync.Mutex // guards the fields below
 	fault    Fault
+	over     chan struct{} // closed when another fault is set
 	requests int
 }
 
@@ -77,9 +78,7 @@ func (f *Faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 			return
 		}
-		f.mu.Lock()
-		f.fault = asked
-		f.mu.Unlock()
+		f.set(asked)
 	}
 	f.mu.Lock()
 	state := struct {
@@ -100,10 +99,10 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		fault := f.take()
+		fault, over := f.take()
 		switch fault.Mode {
 		case FaultDelay:
-			if !wait(r, time.Duration(fault.Milliseconds)*time.Millisecond) {
+			if !wait(r, time.Duration(fault.Milliseconds)*time.Millisecond, over) {
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -126,24 +125,36 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// take counts a request and returns what is to happen to it.
-func (f *Faults) take() Fault {
+// set replaces the fault and ends the delays of the one before.
+func (f *Faults) set(fault Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over != nil {
+		close(f.over)
+	}
+	f.fault, f.over = fault, make(chan struct{})
+}
+
+// take counts a request and returns what is to happen to it, and a channel that is closed when another fault is set.
+func (f *Faults) take() (Fault, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests++
 	if f.fault.Count == 0 {
-		return Fault{}
+		return Fault{}, nil
 	}
 	f.fault.Count--
-	return f.fault
+	return f.fault, f.over
 }
 
 // wait reports whether the client was still there at the end.
-func wait(r *http.Request, d time.Duration) bool {
+func wait(r *http.Request, d time.Duration, over <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-over:
 		return true
 	case <-r.Context().Done():
 		return false

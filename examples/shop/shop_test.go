@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -253,6 +254,29 @@ func TestFaults(t *testing.T) {
 				t.Errorf("state: got %s, want %s and no fault left", state, want)
 			}
 		})
+	}
+}
+
+func TestAnotherFaultEndsADelay(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	c.send(http.MethodPost, "/faults", "", jsonIs, `{"mode":"delay","ms":60000,"count":1}`)
+	answered := make(chan int, 1)
+	go func() {
+		status, _, _ := c.send(http.MethodPost, "/api/orders", "k", jsonIs, `{"customer":"Ada"}`)
+		answered <- status
+	}()
+	for state := ""; !strings.Contains(state, `"requests":1`); {
+		_, state, _ = c.send(http.MethodGet, "/faults", "", "", "")
+	}
+	c.send(http.MethodPost, "/faults", "", jsonIs, `{}`)
+	select {
+	case status := <-answered:
+		if status != http.StatusCreated {
+			t.Errorf("the delayed attempt: got %d, want 201", status)
+		}
+	case <-time.After(40 * time.Second):
+		t.Error("the delayed attempt still waits")
 	}
 }
 

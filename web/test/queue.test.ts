@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { maxEntries, maxEntryBytes, openQueue, Queue, QueueError, type Item } from "../src/queue/queue.js";
 import { Database } from "../src/queue/database.js";
 import { exclusively, held } from "../src/queue/exclusive.js";
@@ -91,6 +91,21 @@ describe("storage that does not work", () => {
     await expect(queue.add(orders)).rejects.toMatchObject({ name: "QueueError", code });
     await queue.drain();
     expect(queue.trouble?.code).toBe(code);
+  });
+
+  test.each([
+    ["storage-disabled", "InvalidStateError", {}], // a private window
+    ["storage-disabled", "UnknownError", null], // localStorage is denied as well
+    ["storage-failed", "UnknownError", {}],
+  ])("%s, said by an open that fails with %s", async (code, name, localStorage) => {
+    vi.stubGlobal("localStorage", localStorage);
+    const queue = failing(() => {
+      const request = { error: new DOMException("no", name) } as IDBOpenDBRequest & { onerror(): void };
+      queueMicrotask(() => request.onerror());
+      return request;
+    });
+    await expect(queue.add(orders)).rejects.toMatchObject({ name: "QueueError", code });
+    vi.unstubAllGlobals();
   });
 
   test("a database from the future", async () => {

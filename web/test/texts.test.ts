@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { QueueError } from "../src/queue/entry.js";
+import { queueTexts, refusalText } from "../src/queue/texts.js";
 import { texts, textsFor } from "../src/texts.js";
 import { waitingTexts } from "../src/waiting-texts.js";
 
@@ -18,6 +20,15 @@ test("every text is there in every language, and no two languages share one", ()
 test("each language is written in its script", () => {
   for (const text of Object.values(texts.hi)) expect(text).toMatch(/^[\p{Script=Devanagari}\s।,;…-]+$/u);
   for (const text of Object.values(texts.zh)) expect(text).toMatch(/^[\p{Script=Han}，。…]+$/u);
+});
+
+test("a refusal is explained in each language, also one without a reason for people", () => {
+  const full = new QueueError("storage-full", "in English, for developers");
+  for (const [language, { notKept, trouble }] of Object.entries(queueTexts)) {
+    expect(Object.keys(trouble)).toEqual(Object.keys(queueTexts.en.trouble));
+    expect(refusalText(full, language)).toBe(notKept + (language === "zh" ? "" : " ") + trouble["storage-full"]);
+    expect(refusalText(new TypeError("in English"), language)).toBe(notKept);
+  }
 });
 
 test("the nearest language, else English", () => {

@@ -1,3 +1,4 @@
+import { attempt } from "../storage.js";
 import { QueueError } from "./entry.js";
 
 /** The version of the layout. A page with an older one refuses to work on a newer database. */
@@ -107,7 +108,7 @@ export class Database {
       };
       request.onerror = () => {
         clearTimeout(patience);
-        reject(request.error);
+        reject(denied(request.error) ? new QueueError("storage-disabled", disabled, { cause: request.error }) : request.error);
       };
       request.onsuccess = () => {
         clearTimeout(patience);
@@ -158,6 +159,17 @@ function aborts(tx: IDBTransaction): boolean {
   }
 }
 
+const disabled = "this browser does not let the page keep anything";
+
+/**
+ * Whether an open that failed says that the page may keep nothing: private windows of Firefox before 115 answer so, and Chromium
+ * with blocked cookies, which denies localStorage as well, as if the disk was broken.
+ */
+function denied(error: DOMException | null): boolean {
+  if (error?.name === "InvalidStateError") return true;
+  return error?.name === "UnknownError" && "localStorage" in globalThis && !attempt(() => localStorage);
+}
+
 /** The error as callers know it. */
 function translated(error: unknown): QueueError {
   if (error instanceof QueueError) return error;
@@ -171,7 +183,7 @@ function translated(error: unknown): QueueError {
     case "InvalidAccessError":
     case "TypeError":
     case "ReferenceError":
-      return new QueueError("storage-disabled", "this browser does not let the page keep anything", options);
+      return new QueueError("storage-disabled", disabled, options);
     default:
       return new QueueError("storage-failed", `the browser's storage failed: ${String(error)}`, options);
   }

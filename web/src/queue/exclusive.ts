@@ -1,4 +1,5 @@
 import { got, type Database, type Tx } from "./database.js";
+import { anyOf } from "./signals.js";
 
 /**
  * The right to send, which one tab or worker of the origin has at a time.
@@ -83,9 +84,10 @@ export async function exclusively<T>(
   const leave = (): void => database.putLast(givenBackRow, row);
   globalThis.addEventListener?.("pagehide", leave);
   try {
-    return await work({ row }, AbortSignal.any([signal, lost.signal]));
+    return await work({ row }, anyOf(signal, lost.signal));
   } finally {
     clearInterval(beat);
+    lost.abort(); // nothing listens to the caller's signal any more
     globalThis.removeEventListener?.("pagehide", leave);
     await release(database, row).catch(() => undefined); // the lease ends on its own
   }

@@ -1,3 +1,5 @@
+import { attempt } from "../storage.js";
+
 /**
  * News for other tabs that something changed: nothing but a reason to look into
  * the database again. Lost or repeated news do no harm.
@@ -9,8 +11,8 @@ export interface News {
 
 /** Listens and tells by BroadcastChannel, or by the storage event where there is none. */
 export function openNews(name: string, listener: () => void): News {
-  if (typeof BroadcastChannel === "function") {
-    const channel = new BroadcastChannel(name);
+  const channel = attempt(() => new BroadcastChannel(name)); // missing, or denied like all storage
+  if (channel) {
     channel.onmessage = () => listener();
     (channel as { unref?: () => void }).unref?.(); // outside of browsers it would keep the process alive
     return { tell: () => channel.postMessage("changed"), close: () => channel.close() };

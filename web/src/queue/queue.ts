@@ -12,7 +12,7 @@ import { Sender } from "./sender.js";
 export { QueueError, type Answer, type Reason, type State, type Trouble, type Word } from "./entry.js";
 export { maxAnswerBytes, maxDone, maxEntries, maxEntryBytes } from "./entry.js";
 export { defineQueueStatus, type StatusOptions } from "./status.js";
-export { queueTexts, type QueueTexts } from "./texts.js";
+export { queueTexts, refusalText, type QueueTexts } from "./texts.js";
 export type { Body } from "./body.js";
 
 /** The tag of Background Sync, and what a message to the service worker says. */

@@ -6,6 +6,7 @@ import { exclusively, type Lease } from "./exclusive.js";
 import { plan } from "./plan.js";
 import { ask } from "./question.js";
 import { begin, list, settle, type Sending } from "./rows.js";
+import { anyOf } from "./signals.js";
 
 /** The most requests under way at a time, of different groups. */
 export const maxParallel = 4;
@@ -86,7 +87,7 @@ export class Sender {
   /** Sends an entry once, if it is still there. False when the caller may not send any more. */
   async #attempt(planned: Entry, lease: Lease, signal: AbortSignal): Promise<boolean> {
     const { database, changed, now } = this.options;
-    const fresh = await within(this.options.headers?.(), AbortSignal.any([signal, AbortSignal.timeout(answerMs)]));
+    const fresh = await within(this.options.headers?.(), anyOf(signal, AbortSignal.timeout(answerMs)));
     const sending = await begin(database, planned, lease);
     if (sending === "forbidden") return false;
     if (sending === "changed") return true;
@@ -101,7 +102,7 @@ export class Sender {
     const headers = new Headers(entry.headers);
     new Headers(fresh).forEach((value, name) => headers.set(name, value));
     headers.set(header, quoteKey(entry.key));
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
+    const patience = anyOf(signal, AbortSignal.timeout(answerMs));
     const began = performance.now();
     try {
       const response = await this.options.fetch(entry.url, {

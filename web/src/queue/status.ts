@@ -1,4 +1,5 @@
 import { languageOf } from "../texts.js";
+import type { QueueError } from "./entry.js";
 import type { Item, Queue } from "./queue.js";
 import { counted, queueTextsFor, type QueueTexts } from "./texts.js";
 
@@ -70,12 +71,18 @@ class View {
 
   async #show(): Promise<void> {
     const turn = ++this.#shown;
-    const items = await this.queue.list().catch(() => [] as Item[]);
+    let lost: QueueError | undefined;
+    const items = await this.queue.list().catch((error: QueueError): Item[] => {
+      lost = error;
+      return [];
+    });
     if (turn !== this.#shown || this.#ended) return; // a later look has more to say
     const { texts: known, language } = queueTextsFor(languageOf(this.host));
     const texts = { ...known, ...this.options.texts };
     this.#root.host.setAttribute("data-language", language);
     for (const element of [this.#status, this.#section]) element.lang = language;
+    const failure = lost && texts.trouble[lost.code];
+    if (failure) return say(this.#status, failure); // what could not be read may still wait: show nothing else
     const aside = items.filter(({ state }) => state === "set-aside");
     const waiting = items.filter(({ state }) => state === "waiting" || state === "sending");
     say(this.#status, this.#summary(items, waiting, aside, texts, language));

@@ -1,4 +1,4 @@
-import type { Trouble, Word } from "./entry.js";
+import { QueueError, type Trouble, type Word } from "./entry.js";
 
 /** What a person reads about the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
 export interface QueueTexts {
@@ -20,7 +20,9 @@ export interface QueueTexts {
   /** Why an entry was set aside, or waits. */
   reasons: Readonly<Partial<Record<Word, string>>>;
   said: string;
-  /** What is wrong with the queue itself. */
+  /** add() rejected. */
+  notKept: string;
+  /** What is wrong with the queue itself, or with what add() was given. */
   trouble: Readonly<Partial<Record<Trouble, string>>>;
 }
 
@@ -49,12 +51,15 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
       "parent-set-aside": "Waiting for your decision about the entry it belongs to.",
     },
     said: "Answer: {said}",
+    notKept: "This was not kept and not sent.",
     trouble: {
-      "storage-disabled": "This browser keeps nothing for later. Stay on this page until everything is sent.",
+      "storage-disabled": "This browser does not let the page keep anything on this device, so nothing can wait to be sent. A private window or a privacy setting may be the reason.",
       "storage-full": "This device has no room left for what is waiting to be sent.",
       "storage-newer": "There is a newer version of this page. Reload it.",
       "storage-blocked": "Another tab has an old version of this page. Close it.",
       "storage-failed": "The storage of this browser failed. Reload the page.",
+      "queue-full": "Too much is waiting to be sent already.",
+      "too-large": "It is too large to keep on this device.",
     },
   },
   sv: {
@@ -80,12 +85,15 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
       "parent-set-aside": "Väntar på ditt val för det som det hör till.",
     },
     said: "Svar: {said}",
+    notKept: "Det här sparades inte och skickades inte.",
     trouble: {
-      "storage-disabled": "Den här webbläsaren sparar inget till senare. Stanna på sidan tills allt är skickat.",
+      "storage-disabled": "Webbläsaren låter inte sidan spara något på enheten, så inget kan vänta på att skickas. Det kan bero på ett privat fönster eller en integritetsinställning.",
       "storage-full": "Det finns ingen plats kvar på enheten för det som ska skickas.",
       "storage-newer": "Det finns en nyare version av sidan. Ladda om den.",
       "storage-blocked": "En annan flik har en gammal version av sidan. Stäng den.",
       "storage-failed": "Webbläsarens lagring fungerar inte. Ladda om sidan.",
+      "queue-full": "Det väntar redan för mycket på att skickas.",
+      "too-large": "Det är för stort för att sparas på enheten.",
     },
   },
   hi: {
@@ -111,12 +119,15 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
       "parent-set-aside": "यह जिससे जुड़ा है, उस पर आपके फ़ैसले का इंतज़ार है।",
     },
     said: "उत्तर: {said}",
+    notKept: "यह न सहेजा गया, न भेजा गया।",
     trouble: {
-      "storage-disabled": "यह ब्राउज़र बाद के लिए कुछ नहीं रखता। सब भेजे जाने तक इसी पेज पर रहें।",
+      "storage-disabled": "यह ब्राउज़र इस पेज को डिवाइस पर कुछ भी रखने नहीं देता, इसलिए बाद में भेजने के लिए कुछ नहीं रखा जा सकता। निजी विंडो या कोई गोपनीयता सेटिंग इसका कारण हो सकती है।",
       "storage-full": "जो भेजना है उसे रखने के लिए इस डिवाइस पर जगह नहीं बची।",
       "storage-newer": "इस पेज का नया संस्करण आ गया है। पेज को रीलोड करें।",
       "storage-blocked": "किसी दूसरे टैब में इस पेज का पुराना संस्करण खुला है। उसे बंद करें।",
       "storage-failed": "ब्राउज़र का स्टोरेज काम नहीं कर रहा। पेज को रीलोड करें।",
+      "queue-full": "पहले से ही बहुत कुछ भेजा जाना बाकी है।",
+      "too-large": "यह इस डिवाइस पर रखने के लिए बहुत बड़ा है।",
     },
   },
   zh: {
@@ -142,12 +153,15 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
       "parent-set-aside": "等待您对它所依赖的内容作出决定。",
     },
     said: "响应：{said}",
+    notKept: "此项未保存，也未发送。",
     trouble: {
-      "storage-disabled": "此浏览器不会保存待发送的内容。请留在本页，直到全部发送完毕。",
+      "storage-disabled": "此浏览器不允许本页在设备上保存任何内容，因此无法保留待发送的内容。原因可能是无痕窗口或隐私设置。",
       "storage-full": "本设备空间不足，无法保存待发送的内容。",
       "storage-newer": "本页已有新版本，请刷新。",
       "storage-blocked": "另一个标签页打开了本页的旧版本，请将其关闭。",
       "storage-failed": "浏览器存储出现故障，请刷新页面。",
+      "queue-full": "等待发送的内容已达上限。",
+      "too-large": "内容过大，无法保存在本设备上。",
     },
   },
 };
@@ -156,6 +170,13 @@ export const queueTexts: Readonly<Record<"en" | "sv" | "hi" | "zh", QueueTexts>>
 export function queueTextsFor(language: string): { texts: QueueTexts; language: string } {
   const primary = language.toLowerCase().split("-")[0] as keyof typeof queueTexts;
   return Object.hasOwn(queueTexts, primary) ? { texts: queueTexts[primary], language: primary } : { texts: queueTexts.en, language: "en" };
+}
+
+/** What a person reads when add() has rejected, in the language of a tag such as "sv-FI": that nothing was kept or sent, and why. */
+export function refusalText(error: unknown, language: string): string {
+  const { texts, language: own } = queueTextsFor(language);
+  const why = error instanceof QueueError ? texts.trouble[error.code] : undefined;
+  return [texts.notKept, why].filter(Boolean).join(own === "zh" ? "" : " ");
 }
 
 /** A text with its number. */

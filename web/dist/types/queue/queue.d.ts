@@ -3,7 +3,7 @@ import { QueueError, type Answer, type Reason, type State } from "./entry.js";
 export { QueueError, type Answer, type Reason, type State, type Trouble, type Word } from "./entry.js";
 export { maxAnswerBytes, maxDone, maxEntries, maxEntryBytes } from "./entry.js";
 export { defineQueueStatus, type StatusOptions } from "./status.js";
-export { queueTexts, type QueueTexts } from "./texts.js";
+export { queueTexts, refusalText, type QueueTexts } from "./texts.js";
 export type { Body } from "./body.js";
 /** The tag of Background Sync, and what a message to the service worker says. */
 export declare const syncTag = "semel-queue";

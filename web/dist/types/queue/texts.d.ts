@@ -1,4 +1,4 @@
-import type { Trouble, Word } from "./entry.js";
+import { type Trouble, type Word } from "./entry.js";
 /** What a person reads about the queue. {n}: a number. {what}: an entry's label. {said}: what the server said. */
 export interface QueueTexts {
     /** Nothing waits: all of it was sent. */
@@ -19,7 +19,9 @@ export interface QueueTexts {
     /** Why an entry was set aside, or waits. */
     reasons: Readonly<Partial<Record<Word, string>>>;
     said: string;
-    /** What is wrong with the queue itself. */
+    /** add() rejected. */
+    notKept: string;
+    /** What is wrong with the queue itself, or with what add() was given. */
     trouble: Readonly<Partial<Record<Trouble, string>>>;
 }
 /** The texts by language. English is used for every other language. */
@@ -29,5 +31,7 @@ export declare function queueTextsFor(language: string): {
     texts: QueueTexts;
     language: string;
 };
+/** What a person reads when add() has rejected, in the language of a tag such as "sv-FI": that nothing was kept or sent, and why. */
+export declare function refusalText(error: unknown, language: string): string;
 /** A text with its number. */
 export declare function counted(forms: QueueTexts["waiting"], n: number, language: string): string;
