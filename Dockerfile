@@ -3,17 +3,22 @@
 #
 #   docker build -t semel .
 #   docker run -p 8080:8080 -v semel:/data semel gateway --upstream http://app:9000
-FROM golang:1.26-alpine AS build
+# Give both bases by digest to build the same image again: see Releases in CONTRIBUTING.md.
+ARG GO_IMAGE=golang:1.26-alpine
+ARG BASE_IMAGE=alpine:3.22
+
+FROM ${GO_IMAGE} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ENV CGO_ENABLED=0
-RUN go build -trimpath -ldflags='-s -w' -o /out/ ./cmd/semel ./examples/invoices/cmd/invoices
+RUN go build -trimpath -ldflags='-s -w -buildid=' -o /out/ ./cmd/semel ./examples/invoices/cmd/invoices
 
-FROM alpine:3.22 AS base
-RUN adduser -D -u 10001 semel && install -d -o semel -g semel /data
-USER semel
+FROM ${BASE_IMAGE} AS base
+# A number needs no entry in /etc/shadow, which would have the date of the build.
+RUN install -d -o 10001 -g 10001 /data
+USER 10001:10001
 WORKDIR /data
 VOLUME /data
 
