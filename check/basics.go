@@ -68,18 +68,18 @@ func notRefused(c *Config) string {
 	return unless(c.Profile.Repeat != repeatRefused, "the profile refuses duplicates")
 }
 
-func executesOnce(_ context.Context, p *probe) finding {
+func executesOnce(ctx context.Context, p *probe) finding {
 	for _, r := range p.run.sample.replies() {
 		if !r.fine() {
-			return failed("the request is answered %s", r).saying(r)
+			return p.onTheWay(ctx, failed("the request is answered %s", r).saying(r), r)
 		}
 	}
 	return p.run.sample.effects
 }
 
 func repeatsWithoutEffect(ctx context.Context, p *probe, a attempt) finding {
-	p.send(ctx, "again", a.in)
-	return p.once(ctx, a.since, a.in)
+	again := p.send(ctx, "again", a.in)
+	return p.onTheWay(ctx, p.once(ctx, a.since, a.in), again)
 }
 
 func repeatsStatus(p *probe, first, again reply) finding {

@@ -50,7 +50,7 @@ const (
 	slowPause  = 60 * time.Millisecond
 	// noticed is the time that a service has, before the retry comes, to notice a cut request and mishandle it.
 	noticed = 100 * time.Millisecond
-	// impatience is the part of its usual time after which a client gives up.
+	// impatience is the part of the service's shortest time after which a client gives up.
 	impatience = 4
 	// leastPatience is the shortest wait; below it, the client hangs up instead.
 	leastPatience = 2 * time.Millisecond
@@ -141,11 +141,11 @@ func retriedAfterReset(ctx context.Context, p *probe, in *intent) finding {
 	return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
 }
 
-// retriedImpatiently gives up after a part of the service's usual time; if the service is too fast for that, it hangs
+// retriedImpatiently gives up after a part of the service's shortest time; if the service is too fast for that, it hangs
 // up.
 func retriedImpatiently(ctx context.Context, p *probe, in *intent) finding {
 	m := wire.Manner{Fault: wire.HangUp}
-	if wait := p.usual() / impatience; wait >= leastPatience {
+	if wait := p.shortest() / impatience; wait >= leastPatience {
 		m = wire.Manner{Fault: wire.LoseAnswer, Timeout: wait}
 	}
 	since := p.before(ctx)
@@ -185,7 +185,7 @@ func slowOverFast(ctx context.Context, p *probe, in *intent) finding {
 // retriedPastProxy leaves the first attempt's connection open, like a proxy that answered 504 for the service, and
 // retries meanwhile.
 func retriedPastProxy(ctx context.Context, p *probe, in *intent) finding {
-	return p.overlapping(ctx, in, "behind a proxy", wire.Manner{Fault: wire.LoseAnswer}, p.usual()/2)
+	return p.overlapping(ctx, in, "behind a proxy", wire.Manner{Fault: wire.LoseAnswer}, p.shortest()/2)
 }
 
 // overlapping sends one attempt in that manner, and another after the delay.

@@ -285,5 +285,5 @@ func (p *probe) returnsAfter(r reply) time.Duration {
 	if r.Header.Get("Retry-After") != "" {
 		return comeAgain(r)
 	}
-	return min(refusalPause, p.usual()/2)
+	return min(refusalPause, p.shortest()/2)
 }

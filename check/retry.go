@@ -96,16 +96,22 @@ func retryAfter(header http.Header) (wait time.Duration, ok bool) {
 	return max(0, at.Sub(now)), true
 }
 
-// usual returns how long the service took for an undisturbed request.
-func (p *probe) usual() time.Duration {
-	var took []time.Duration
+// usual returns the longest time that the service took for an undisturbed request: by then, another one is over.
+func (p *probe) usual() time.Duration { return p.took(slices.Max) }
+
+// shortest returns the shortest time that the service took for an undisturbed request: until then, another one is under way.
+func (p *probe) shortest() time.Duration { return p.took(slices.Min) }
+
+// took returns the one of the times of undisturbed requests that the function chooses, or 0 if nothing was answered.
+func (p *probe) took(choose func([]time.Duration) time.Duration) time.Duration {
+	var all []time.Duration
 	for _, r := range p.run.sample.replies() {
 		if r.answered() {
-			took = append(took, r.Took)
+			all = append(all, r.Took)
 		}
 	}
-	if len(took) == 0 {
+	if len(all) == 0 {
 		return 0
 	}
-	return slices.Max(took)
+	return choose(all)
 }
