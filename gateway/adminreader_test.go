@@ -12,7 +12,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -42,7 +41,7 @@ func operators(t *testing.T, test func(connect func() net.Conn)) {
 	records := memstore.New(nil)
 	g := must.Get(gateway.New(&gateway.Config{
 		Upstream: "http://127.0.0.1:1", Store: records, Guard: semel.Options{SweepEvery: -1},
-		AdminTokens: []adminapi.Token{must.Get(adminapi.NewToken("alice", strings.Repeat("a", 40), false))},
+		AdminTokens: []gateway.AdminToken{must.Get(gateway.NewAdminToken("alice", strings.Repeat("a", 40), false))},
 	}))
 	front, admin := &pipes{make(chan net.Conn)}, &pipes{make(chan net.Conn)}
 	ctx, stop := context.WithCancel(t.Context())

@@ -10,17 +10,16 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
 const operatorToken = "0123456789abcdef0123456789abcdef"
 
-func tokens(t *testing.T) []adminapi.Token {
+func tokens(t *testing.T) []gateway.AdminToken {
 	t.Helper()
-	alice := must.Get(adminapi.NewToken("alice", operatorToken, false))
-	return []adminapi.Token{alice}
+	alice := must.Get(gateway.NewAdminToken("alice", operatorToken, false))
+	return []gateway.AdminToken{alice}
 }
 
 // TestAdminTokens cancels an intent over the admin address; the request that

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
@@ -20,17 +22,18 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// Defaults of a [Config].
+// Defaults of a [Config]. Those that the command line states in its help are exported.
 const (
-	DefaultDialTimeout         = 5 * time.Second
-	DefaultAnswerTimeout       = 60 * time.Second
-	DefaultUpstreamIdleTimeout = 4 * time.Second
-	DefaultReadHeaderTimeout   = 10 * time.Second
-	DefaultBodyIdleTimeout     = 60 * time.Second
-	DefaultIdleTimeout         = 120 * time.Second
-	DefaultMaxHeaderBytes      = 64 << 10
-	DefaultDrainTimeout        = 30 * time.Second
-	DefaultMaxPageBytes        = 16 << 20
+	DefaultDialTimeout   = 5 * time.Second
+	DefaultAnswerTimeout = 60 * time.Second
+	DefaultDrainTimeout  = 30 * time.Second
+
+	defaultUpstreamIdleTimeout = 4 * time.Second
+	defaultReadHeaderTimeout   = 10 * time.Second
+	defaultBodyIdleTimeout     = 60 * time.Second
+	defaultIdleTimeout         = 120 * time.Second
+	defaultMaxHeaderBytes      = 64 << 10
+	defaultMaxPageBytes        = 16 << 20
 )
 
 // Config describes the application behind a [Gateway], and the gateway itself.
@@ -70,15 +73,14 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// UpstreamTLS is for an https upstream. nil for the system's roots.
 	UpstreamTLS *tls.Config
-	// DialTimeout bounds connecting to the upstream. Default
-	// DefaultDialTimeout.
+	// DialTimeout bounds connecting to the upstream. Default 5 s.
 	DialTimeout time.Duration
 	// AnswerTimeout bounds the wait for the header of the upstream's answer,
 	// after the request was sent. What came too late is unknown. Default
-	// DefaultAnswerTimeout; negative for none.
+	// 60 s; negative for none.
 	AnswerTimeout time.Duration
 	// UpstreamIdleTimeout limits how long an unused connection is kept. Default
-	// DefaultUpstreamIdleTimeout: less than the 5 seconds after which common
+	// 4 s: less than the 5 seconds after which common
 	// application servers hang up, because a request that meets the hanging up
 	// has an unknown outcome.
 	UpstreamIdleTimeout time.Duration
@@ -88,7 +90,7 @@ type Config struct {
 	Listen, AdminListen string
 	// AdminTokens let operators use the admin API under /v1/ of the admin
 	// handler; without any it is off. The store must be a [semel.Lister] then.
-	AdminTokens []adminapi.Token
+	AdminTokens []AdminToken
 	// OutcomeLog keeps the outcome of requests that ran, for operators to search it in the console. The caller closes it after the
 	// gateway. Default: nil, outcomes are in log lines only.
 	OutcomeLog *archive.Archive
@@ -103,14 +105,14 @@ type Config struct {
 	// the answer it reads, and between two requests. MaxHeaderBytes bounds the header (431).
 	// BodyIdleTimeout also bounds how long a stream under a key may stall
 	// once its caller has gone.
-	// Defaults DefaultReadHeaderTimeout and so on.
+	// Defaults 10 s, 60 s, 120 s and 64 KiB.
 	ReadHeaderTimeout, BodyIdleTimeout, IdleTimeout time.Duration
 	MaxHeaderBytes                                  int
 	// DrainDelay keeps the gateway serving after its readiness has
 	// failed, for load balancers to notice. Default 0.
 	DrainDelay time.Duration
 	// DrainTimeout bounds how long running requests may take to end. Default
-	// DefaultDrainTimeout.
+	// 30 s.
 	DrainTimeout time.Duration
 	// SpoolDir holds large bodies of requests with a key, in temporary files. Default os.TempDir().
 	SpoolDir string
@@ -120,9 +122,15 @@ type Config struct {
 	// of them makes and keeps in the store.
 	FormSecrets [][]byte
 	// MaxPageBytes is the longest page that is looked at for forms; a longer one
-	// passes as it is, or from there on. Default DefaultMaxPageBytes.
+	// passes as it is, or from there on. Default 16 MiB.
 	MaxPageBytes int64
 
+	// Around goes around the handler that [Gateway.Run] and [Gateway.Serve] give callers, as a trace of all requests does. Its
+	// http.ResponseWriter must have the abilities of the one that it gets. Default: nothing.
+	Around func(http.Handler) http.Handler
+	// Metrics gets the gateway's metrics, which /metrics shows with all others in it; no other gateway may have them there. Default:
+	// a registry of its own.
+	Metrics *prometheus.Registry
 	// Logger gets one line per decision. Default: none.
 	Logger *slog.Logger
 }
@@ -135,13 +143,13 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 	out := *c
 	out.DialTimeout = cmp.Or(out.DialTimeout, DefaultDialTimeout)
 	out.AnswerTimeout = cmp.Or(out.AnswerTimeout, DefaultAnswerTimeout)
-	out.UpstreamIdleTimeout = cmp.Or(out.UpstreamIdleTimeout, DefaultUpstreamIdleTimeout)
-	out.ReadHeaderTimeout = cmp.Or(out.ReadHeaderTimeout, DefaultReadHeaderTimeout)
-	out.BodyIdleTimeout = cmp.Or(out.BodyIdleTimeout, DefaultBodyIdleTimeout)
-	out.IdleTimeout = cmp.Or(out.IdleTimeout, DefaultIdleTimeout)
+	out.UpstreamIdleTimeout = cmp.Or(out.UpstreamIdleTimeout, defaultUpstreamIdleTimeout)
+	out.ReadHeaderTimeout = cmp.Or(out.ReadHeaderTimeout, defaultReadHeaderTimeout)
+	out.BodyIdleTimeout = cmp.Or(out.BodyIdleTimeout, defaultBodyIdleTimeout)
+	out.IdleTimeout = cmp.Or(out.IdleTimeout, defaultIdleTimeout)
 	out.DrainTimeout = cmp.Or(out.DrainTimeout, DefaultDrainTimeout)
-	out.MaxHeaderBytes = cmp.Or(out.MaxHeaderBytes, DefaultMaxHeaderBytes)
-	out.MaxPageBytes = cmp.Or(out.MaxPageBytes, DefaultMaxPageBytes)
+	out.MaxHeaderBytes = cmp.Or(out.MaxHeaderBytes, defaultMaxHeaderBytes)
+	out.MaxPageBytes = cmp.Or(out.MaxPageBytes, defaultMaxPageBytes)
 	out.Listen = cmp.Or(out.Listen, "127.0.0.1:8080")
 	out.AdminListen = cmp.Or(out.AdminListen, "127.0.0.1:8081")
 	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))

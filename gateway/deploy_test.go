@@ -24,7 +24,7 @@ const (
 	alertsFile     = "../deploy/semel-alerts.yaml"
 	alertTestsFile = "../deploy/semel-alerts.test.yaml"
 	// consoleMetrics is the test that the console exposes the metrics that a gateway has not.
-	consoleMetrics = "../cmd/semel/testdata/script/console_metrics.txtar"
+	consoleMetrics = "../cmd/semel/internal/command/testdata/script/console_metrics.txtar"
 )
 
 // grafanaSource names a data source of the dashboard.

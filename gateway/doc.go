@@ -22,7 +22,8 @@
 // to see that header under its canonical name.
 //
 // With [Config.Next], the gateway is a handler within another server, such as Caddy
-// (adapters/caddy), and that server forwards: next.go decides how its errors end a claim.
+// (adapters/caddy) or Envoy (adapters/envoy), and that server forwards: next.go decides how its
+// errors end a claim.
 //
 // Requests without a key, upgrades, streams, and large bodies in both
 // directions pass in constant memory; a large body with a key waits in a

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -47,7 +48,7 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	latencies := prometheus.ExponentialBuckets(0.00005, 2.5, 14) // 50 µs to 7 s
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
+		registry: cmp.Or(g.config.Metrics, prometheus.NewRegistry()),
 		requests: counter("requests_total", "Requests with a key, or without a required one, by what they came to.", "route", "outcome"),
 		waited:   counter("waited_total", "Requests that waited for a running twin.").WithLabelValues(),
 		claimSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -26,9 +26,12 @@ func (g *Gateway) newNext() http.Handler {
 			return
 		}
 		answer := &nextAnswer{ResponseWriter: w, request: r}
-		var connected atomic.Bool
-		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-		inner := r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		sent := sending{forbid: func() { cancel(errResent) }}
+		inner := r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			GotConn: sent.gotConn, WroteHeaders: sent.wroteHeaders, GotFirstResponseByte: sent.answered,
+		}))
 		inner.Header, inner.Body = maps.Clone(r.Header), &unreadBody{ReadCloser: r.Body}
 		disguise(inner)
 		returned := false
@@ -39,7 +42,7 @@ func (g *Gateway) newNext() http.Handler {
 		}()
 		err := g.config.Next(answer, inner)
 		if err == nil && !answer.begun { // a proxy whose caller seems to have gone has no answer, and no error either
-			err = context.Cause(r.Context())
+			err = context.Cause(ctx)
 		}
 		returned = err == nil || !answer.begun
 		switch {
@@ -48,7 +51,7 @@ func (g *Gateway) newNext() http.Handler {
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
 		default:
 			f := newFailure(r.Context(), err, true)
-			f.sent = connected.Load() || mark.Of[semel.State](err) != semel.StateReleased // the last of several attempts may not have connected
+			f.sent = sent.sent() || mark.Of[semel.State](err) != semel.StateReleased // the last of several attempts may not have connected
 			g.fail(w, r, f)
 		}
 	})

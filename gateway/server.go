@@ -100,11 +100,15 @@ func closeListener(l net.Listener) error {
 }
 
 func (g *Gateway) frontServer(life context.Context, secure *tls.Config) *http.Server {
+	handler := g.Handler()
+	if g.config.Around != nil {
+		handler = g.config.Around(handler)
+	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(secure != nil) // never in the clear
 	return &http.Server{
-		Handler:           g.Handler(),
+		Handler:           handler,
 		TLSConfig:         secure,
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},

@@ -21,9 +21,9 @@ func TestSettingsAreComplete(t *testing.T) {
 		reflect.TypeFor[semel.Options](): guardSettings(&semel.Options{}),
 	} {
 		elsewhere := []string{
-			"StoreName",                         // the value of Store
-			"Guard",                             // settings of its own
-			"Next", "Logger", "Trace", "Policy", // functions, and what the routes show
+			"StoreName",                                              // the value of Store
+			"Guard",                                                  // settings of its own
+			"Next", "Around", "Metrics", "Logger", "Trace", "Policy", // functions, and what the routes show
 		}
 		shown := 0
 		for field := range of.Fields() {

@@ -29,7 +29,7 @@ import (
 var noError = claimtest.NoError
 
 // patience bounds what a test waits for before it calls it hung.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // door is a running gateway.
 type door struct {

@@ -39,7 +39,7 @@ func TestReconcileInBackground(t *testing.T) {
 	trail := must.Get(operator.New(reader, nil))
 	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
 		c.Rules, c.Store = parse(t, paymentsAlone), shared
-		c.Background = operator.Unattended{Every: time.Millisecond, First: time.Millisecond}
+		c.Background = operator.Unattended{Every: time.Millisecond, MinPause: time.Millisecond}
 	})
 	pay := func() reply {
 		return d.send(t, "POST", "/orders/o%2F1/payments", "x", "Idempotency-Key", `"k 1"`, "Authorization", "Bearer me", "Host", "shop.test")
@@ -103,7 +103,7 @@ func TestQuestionKeepsToItsPath(t *testing.T) {
 		b.ServeHTTP(w, r)
 	}), func(c *gateway.Config) {
 		c.Rules = parse(t, text)
-		c.Background = operator.Unattended{Every: time.Millisecond, First: time.Millisecond}
+		c.Background = operator.Unattended{Every: time.Millisecond, MinPause: time.Millisecond}
 	})
 	for _, key := range []string{"../../admin", `..\admin`, "x/../../admin", "%2e%2e%2fadmin", "a/..;x/b", "a.b..c"} {
 		d.send(t, "POST", "/orders/1/payments", "x", "Idempotency-Key", `"`+strings.ReplaceAll(key, `\`, `\\`)+`"`, "Host", "shop.test")

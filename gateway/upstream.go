@@ -74,24 +74,33 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := inHand(req); err != nil {
 		return nil, newFailure(req.Context(), err, false)
 	}
-	if semel.ClaimFrom(req.Context()) == nil {
+	claimed := semel.ClaimFrom(req.Context()) != nil
+	if reads := req.Method == http.MethodGet || req.Method == http.MethodHead; reads && !claimed {
 		res, err := u.send(req)
 		if err != nil {
 			return nil, newFailure(req.Context(), err, true)
 		}
 		return res, nil
 	}
-	var sent sending
-	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: sent.gotConn})
+	ctx, cancel := context.WithCancelCause(req.Context()) // ends with that of req, if not before
+	sent := sending{forbid: func() { cancel(errResent) }}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: sent.gotConn, WroteHeaders: sent.wroteHeaders})
 	res, err := u.send(req.WithContext(ctx))
 	if err != nil {
-		return nil, newFailure(req.Context(), err, sent.sent())
+		cancel(nil)
+		return nil, newFailure(req.Context(), err, sent.sent() || !claimed)
+	}
+	if !claimed {
+		return res, nil
 	}
 	if err := hold(req.Context(), res); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
+
+// errResent ends a request that net/http is about to send a second time.
+var errResent = errors.New("the upstream took the request, and then said that it had not")
 
 // send refuses an answer that net/http's client reads and its server panics on.
 func (u *upstream) send(req *http.Request) (*http.Response, error) {
@@ -191,25 +200,50 @@ func (c *meteredConn) CloseWrite() error {
 // sending watches whether any byte of a request reached the network. It errs on
 // the side of "sent": a request that was given an HTTP/2 connection counts so,
 // because such a connection is shared and may write after its error came back.
+//
+// It also forbids net/http to send a request without a body again over HTTP/2,
+// as that does when the peer resets the stream as refused or malformed, or goes
+// away: a proxy says so of requests to which the server behind it gave no answer.
 type sending struct {
+	forbid func() // ends the request
+
 	mu     sync.Mutex // guards the fields below; RoundTrip's goroutines share it
 	conn   *meteredConn
 	before int64
 	moved  bool
+	shared bool // the last connection speaks HTTP/2
+	wrote  bool // the header went out
+}
+
+func (s *sending) wroteHeaders() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrote = true
+}
+
+// answered is for a handler that asks another server first, such as one that authenticates: what comes after an answer is not
+// the same request again.
+func (s *sending) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrote = false
 }
 
 func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.shared && s.wrote {
+		s.forbid()
+	}
 	s.note()
 	conn := info.Conn
-	shared := false
+	s.shared = false
 	if secure, ok := conn.(*tls.Conn); ok {
-		shared = secure.ConnectionState().NegotiatedProtocol == "h2"
+		s.shared = secure.ConnectionState().NegotiatedProtocol == "h2"
 		conn = secure.NetConn()
 	}
 	metered, ok := conn.(*meteredConn)
-	if !ok || shared {
+	if !ok || s.shared {
 		s.moved = true
 		return
 	}
