@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -25,9 +27,15 @@ type pair struct {
 
 func newPair(t *testing.T, sync bool) *pair {
 	t.Helper()
+	return newPairWith(t, testserver.StandbyOptions{Sync: sync})
+}
+
+func newPairWith(t *testing.T, o testserver.StandbyOptions) *pair {
+	t.Helper()
 	p := &pair{primary: testserver.StartPostgres(t, nil)}
 	p.link = testserver.NewProxy(t, p.primary.Addr())
-	p.standby = p.primary.Standby(&testserver.StandbyOptions{Sync: sync, Via: p.link.Addr()})
+	o.Via = p.link.Addr()
+	p.standby = p.primary.Standby(&o)
 	return p
 }
 
@@ -62,7 +70,14 @@ func (p *pair) waitReplayed(t *testing.T) {
 
 func (p *pair) store(t *testing.T) *pgstore.Store {
 	t.Helper()
-	s, err := pgstore.Open(t.Context(), p.dsn(), &pgstore.Options{MaxConns: 8})
+	return p.storeWith(t, "", io.Discard)
+}
+
+// storeWith opens a store with further parameters of the DSN, which logs.
+func (p *pair) storeWith(t *testing.T, params string, log io.Writer) *pgstore.Store {
+	t.Helper()
+	o := &pgstore.Options{MaxConns: 8, Logger: slog.New(slog.NewTextHandler(log, nil))}
+	s, err := pgstore.Open(t.Context(), p.dsn()+params, o)
 	if err != nil {
 		t.Fatal(err)
 	}
