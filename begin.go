@@ -363,7 +363,6 @@ func (a *attempt) fail(err error) error {
 	}
 	switch {
 	case errors.Is(err, ErrFull):
-		e.Err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 		e.RetryAfter = retryFull
 	case errors.Is(err, ErrUnknown) && a.guard.policy.OnUnknown == Reconcile:
 		e.RetryAfter = cmp.Or(a.again, retryUnknown)

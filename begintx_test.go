@@ -77,11 +77,7 @@ func mustRefuseTx(t *testing.T, g *semel.Guard, tr semel.Transactor, name string
 	if claim != nil || rec != nil || !errors.Is(err, want) {
 		t.Fatalf("begin: got claim %v, record %v, error %v; want %v", claim, rec, err, want)
 	}
-	e, ok := errors.AsType[*semel.Error](err)
-	if !ok {
-		t.Fatalf("begin: error %T is no *semel.Error", err)
-	}
-	return e
+	return refusal(t, err, want)
 }
 
 // Promise 8: a twin waits within the policy's bound, one of this process

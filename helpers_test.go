@@ -3,6 +3,7 @@ package semel_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -157,9 +158,18 @@ func mustRefuse(t *testing.T, g *semel.Guard, k semel.Key, want error) *semel.Er
 	if claim != nil || rec != nil || !errors.Is(err, want) {
 		t.Fatalf("begin: got claim %v, record %v, error %v; want %v", claim, rec, err, want)
 	}
+	return refusal(t, err, want)
+}
+
+// refusal returns the error of a Begin, which names its sentinel once.
+func refusal(t *testing.T, err, want error) *semel.Error {
+	t.Helper()
 	e, ok := errors.AsType[*semel.Error](err)
 	if !ok {
 		t.Fatalf("begin: error %T is no *semel.Error", err)
+	}
+	if strings.Count(e.Error(), want.Error()) > 1 {
+		t.Errorf("begin: the error repeats itself: %v", e)
 	}
 	return e
 }

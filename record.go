@@ -56,14 +56,14 @@ type Owner [16]byte
 // clock (promise 9), in UTC, to the millisecond; ReadAt is that clock when the
 // record was read, so differences to it are meaningful on any host.
 type Record struct {
-	Digest      Digest
-	Scope       string // empty when the guard hides keys
-	Name        string // empty when the guard hides keys
-	Fingerprint Fingerprint
-	State       State
-	Fence       Fence
-	Owner       Owner
-	Attempt     int // 1 for the first claim, one more for every takeover
+	Digest      Digest      // the identity of the intent
+	Scope       string      // empty when the guard hides keys
+	Name        string      // empty when the guard hides keys
+	Fingerprint Fingerprint // of the request of the first claim
+	State       State       // a lapsed claim is StateClaimed; see Lapsed
+	Fence       Fence       // of the present claim, or of the one that settled
+	Owner       Owner       // of the present claim, or of the one that settled
+	Attempt     int         // 1 for the first claim, one more for every takeover
 
 	// Outcome is the recorded answer of a completed intent, or what is known
 	// of the answer when it was not Kept; nil for nothing, and in other states.

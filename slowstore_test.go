@@ -67,6 +67,18 @@ func TestReasonOfStore(t *testing.T) {
 	})
 }
 
+// TestFullStore: a full store is unavailable for new intents, and the caller waits longer than for one that cannot be reached.
+func TestFullStore(t *testing.T) {
+	t.Parallel()
+	store := newHooked()
+	g := newGuard(t, store, nil)
+	store.set(store.before, "claim", func() error { return semel.ErrFull })
+	e := mustRefuse(t, g, testKey("a"), semel.ErrUnavailable)
+	if !errors.Is(e, semel.ErrFull) || e.RetryAfter <= 10*time.Second || store.count("claim") != 1 {
+		t.Errorf("got %v, to be repeated after %v, after %d claims; want ErrFull, a longer pause, and one claim", e, e.RetryAfter, store.count("claim"))
+	}
+}
+
 // TestHangingStoreAndOperators: a question and a verdict are given up within
 // the store's time as well.
 func TestHangingStoreAndOperators(t *testing.T) {

@@ -93,8 +93,8 @@ func (p *ClaimParams) Validate() error {
 
 // Settlement says how a claim ends.
 type Settlement struct {
-	State     State // completed, released, unknown or cancelled
-	Outcome   []byte
+	State     State         // completed, released, unknown or cancelled
+	Outcome   []byte        // completed only: the answer, or what is kept of it
 	Kept      bool          // completed only: Outcome is the whole answer
 	Note      string        // at most MaxNoteBytes
 	Retention time.Duration // > 0, whole milliseconds, unless released

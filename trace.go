@@ -33,60 +33,60 @@ type Trace struct {
 
 // BeginInfo describes the end of a Begin.
 type BeginInfo struct {
-	Digest  Digest
-	Scope   string
+	Digest  Digest             // of the key
+	Scope   string             // of the key
 	Outcome outcomelog.Outcome // Claimed, Replayed, or the reason for neither
 	Fence   Fence              // of the claim or of the record met, if any
 	Attempt int                // of the claim or of the record met, if any
 	Took    time.Duration      // all of Begin
 	Waited  time.Duration      // the part of it spent waiting for a running twin
 	Note    string             // of the record replayed
-	Err     error
+	Err     error              // of Begin; nil for a claim or a replay
 }
 
 // SettleInfo describes a settlement.
 type SettleInfo struct {
-	Digest Digest
-	Scope  string
-	State  State
-	Fence  Fence
-	Kept   bool
+	Digest Digest        // of the key
+	Scope  string        // of the key
+	State  State         // what the claim was settled as
+	Fence  Fence         // of the claim
+	Kept   bool          // the outcome is the whole answer
 	Bytes  int           // of the outcome
 	Held   time.Duration // since the claim was won
 	Took   time.Duration // of the settlement alone
-	Err    error
+	Err    error         // why nothing was recorded
 }
 
 // RenewInfo describes a renewal.
 type RenewInfo struct {
-	Digest Digest
-	Fence  Fence
-	Took   time.Duration
-	Err    error
+	Digest Digest        // of the key
+	Fence  Fence         // of the claim
+	Took   time.Duration // of the renewal
+	Err    error         // why the lease was not prolonged; the heartbeat tries again until it has ended
 }
 
 // LostInfo describes the loss of a claim.
 type LostInfo struct {
-	Digest Digest
-	Fence  Fence
-	Held   time.Duration
-	Err    error
+	Digest Digest        // of the key
+	Fence  Fence         // of the claim
+	Held   time.Duration // since the claim was won
+	Err    error         // the cause of the end of [Claim.Context]
 }
 
 // ReconcileInfo describes a reconciliation.
 type ReconcileInfo struct {
-	Digest  Digest
-	Fence   Fence
-	Verdict Verdict
-	Took    time.Duration
-	Err     error
+	Digest  Digest        // of the key
+	Fence   Fence         // of the claim under which it was asked
+	Verdict Verdict       // the answer; StillUnknown with Err
+	Took    time.Duration // of [Policy.Reconcile]
+	Err     error         // of [Policy.Reconcile], or of the settlement
 }
 
 // SweepInfo describes a sweep.
 type SweepInfo struct {
-	Removed int
-	Took    time.Duration
-	Err     error
+	Removed int           // records
+	Took    time.Duration // of the sweep
+	Err     error         // of the store
 }
 
 // note fills in the note of a settlement as completed.

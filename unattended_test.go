@@ -96,7 +96,7 @@ func TestUnattendedPauses(t *testing.T) {
 		twin := newGuard(t, notOwnedLister{store}, &semel.Options{Policy: policy})
 		for _, guard := range []*semel.Guard{g, twin} {
 			if err := operate(guard).ReconcileInBackground(operator.Unattended{
-				Every: time.Second, First: 10 * time.Second, Most: time.Minute, Attempts: 6,
+				Every: time.Second, MinPause: 10 * time.Second, MaxPause: time.Minute, MaxAttempts: 6,
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestUnattendedNeedsAPolicy(t *testing.T) {
 		t.Error("a guard whose store cannot be listed took it")
 	}
 	for name, opts := range map[string]operator.Unattended{
-		"Every": {Every: -1}, "Examine": {Examine: -1}, "First": {First: -1}, "Most": {Most: -1}, "Attempts": {Attempts: -1}, "Concurrency": {Concurrency: -1},
+		"Every": {Every: -1}, "Examine": {Examine: -1}, "MinPause": {MinPause: -1}, "MaxPause": {MaxPause: -1}, "MaxAttempts": {MaxAttempts: -1}, "Concurrency": {Concurrency: -1},
 	} {
 		_, err := operate(newGuard(t, store, &semel.Options{Policy: asked(nil)})).ReconcileUnknown(t.Context(), opts)
 		if err == nil || !strings.Contains(err.Error(), name+" is negative") {

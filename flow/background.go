@@ -16,7 +16,7 @@ const lookupTimeout = 10 * time.Second
 // unattended makes the background's settings: it sees only flows that this process
 // has a definition of, and whose input was kept.
 func (f *Flows) unattended(o operator.Unattended, flows semel.Policy) operator.Unattended {
-	o.Attempts = cmp.Or(o.Attempts, math.MaxInt) // callers' retries count as well
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, math.MaxInt) // callers' retries count as well
 	flows.Reconcile = f.resume
 	flows.ReconcileTimeout = flows.MaxRun
 	o.Policy = func(rec *semel.Record) (semel.Policy, bool) {

@@ -286,7 +286,7 @@ func TestTooOld(t *testing.T) {
 // A flow whose process is gone is finished by the background, without its caller.
 func TestBackground(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{Options: flow.Options{Background: &operator.Unattended{Every: 20 * time.Millisecond, First: time.Millisecond}}})
+	s := open(t, shopOptions{Options: flow.Options{Background: &operator.Unattended{Every: 20 * time.Millisecond, MinPause: time.Millisecond}}})
 	s.points = func() error { return errDown }
 	if err := flow.Accept(t.Context(), s.flows, s.order, adasKey, ada); err != nil {
 		t.Fatal(err)

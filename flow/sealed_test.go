@@ -345,7 +345,7 @@ func TestSealUnknown(t *testing.T) {
 		}
 		return rec, won, err
 	}
-	g, store, clock := inMemory(t, semel.Options{StoreTimeout: 50 * time.Millisecond}, func(s semel.Store) semel.Store { h.Store = s; return h })
+	g, store, clock := inMemory(t, semel.Options{StoreTimeout: 2 * time.Second}, func(s semel.Store) semel.Store { h.Store = s; return h })
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
 		if _, err := flow.Call(r, "order", 1, func(context.Context, int) (int, error) { return 1, nil }); err != nil {
 			return "", err
@@ -385,7 +385,7 @@ func TestReleasedWithASeal(t *testing.T) {
 		}
 		return err
 	}
-	g, _, _ := inMemory(t, semel.Options{StoreTimeout: 50 * time.Millisecond}, func(s semel.Store) semel.Store { h.Store = s; return h })
+	g, _, _ := inMemory(t, semel.Options{StoreTimeout: 2 * time.Second}, func(s semel.Store) semel.Store { h.Store = s; return h })
 	def := flow.Define("buy", func(r *flow.Run, amount int) (string, error) {
 		if amount < 0 {
 			return "", semel.MarkFinal(errors.New("the amount is negative"))

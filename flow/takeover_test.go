@@ -46,7 +46,7 @@ func TestDies(t *testing.T) { //nolint:paralleltest // it is a process.
 func (s *till) background(t *testing.T, every time.Duration) {
 	t.Helper()
 	s.flows = run(t, s.guard, &flow.Options{
-		Transactor: s.transactor, Background: &operator.Unattended{Every: every, First: time.Millisecond},
+		Transactor: s.transactor, Background: &operator.Unattended{Every: every, MinPause: time.Millisecond},
 	}, s.def)
 }
 

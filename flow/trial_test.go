@@ -48,7 +48,7 @@ func trials() []trial {
 		return func(**shop) shopOptions { return shopOptions{charge: charge} }
 	}
 	callback := func(**shop) shopOptions {
-		return shopOptions{callback: true, Options: flow.Options{Background: &operator.Unattended{Every: 200 * time.Millisecond, First: time.Millisecond}}}
+		return shopOptions{callback: true, Options: flow.Options{Background: &operator.Unattended{Every: 200 * time.Millisecond, MinPause: time.Millisecond}}}
 	}
 	return []trial{
 		{name: "create order, the callee deduplicates", options: with(flow.CalleeDedupes(time.Hour))},

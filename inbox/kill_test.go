@@ -25,6 +25,8 @@ const (
 	orderVar  = "SEMEL_INBOX_ORDER"  // in which order it does things
 	gapVar    = "SEMEL_INBOX_GAP"    // at which gap it dies at its first delivery; 0 for none
 
+	settledGap = 3 // of settle
+
 	shortLease = 300 * time.Millisecond
 )
 
@@ -57,7 +59,7 @@ type process struct {
 	gap        int // dies there
 }
 
-func newProcess(folder string) (*process, error) {
+func newProcess(folder string, gap int) (*process, error) {
 	ctx := context.Background()
 	db, err := openSQLite(folder)
 	if err != nil {
@@ -75,8 +77,12 @@ func newProcess(folder string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{db: db, transactor: store.Transactor()}
-	if p.guard, err = semel.New(store, &semel.Options{Policy: semel.Policy{Lease: shortLease}}); err != nil {
+	p := &process{db: db, transactor: store.Transactor(), gap: gap}
+	lease := shortLease
+	if gap == settledGap {
+		lease = time.Minute // on a slow machine a short one could lapse before it is settled
+	}
+	if p.guard, err = semel.New(store, &semel.Options{Policy: semel.Policy{Lease: lease}}); err != nil {
 		return nil, err
 	}
 	p.inbox, err = inbox.New(p.guard, &inbox.Options{Consumer: "billing", MaxAttempts: 3, Pause: time.Millisecond})
@@ -104,7 +110,7 @@ func (p *process) claim() error  { return p.exec("INSERT INTO claims VALUES ('1'
 
 // consume handles what is in the queue, and returns when it is empty.
 func consume(folder, order string, gap int) error {
-	p, err := newProcess(folder)
+	p, err := newProcess(folder, gap)
 	if err != nil {
 		return err
 	}
@@ -207,7 +213,7 @@ func (p *process) orders() map[string]func(inbox.Message) error {
 
 // settle does what the verdict says.
 func (p *process) settle(m inbox.Message, v inbox.Verdict) error {
-	p.at(3)
+	p.at(settledGap)
 	if v.Act == inbox.Retry {
 		<-time.After(min(v.After, shortLease))
 		return nil
@@ -231,7 +237,7 @@ func runs(t *testing.T, folder, order string, gap int) bool {
 // open opens the database of dead processes.
 func open(t *testing.T, folder string) *process {
 	t.Helper()
-	p, err := newProcess(folder)
+	p, err := newProcess(folder, 0)
 	claimtest.NoError(t, err)
 	t.Cleanup(func() { _, _, _ = p.guard.Close(), p.guard.Store().Close(), p.db.Close() })
 	return p

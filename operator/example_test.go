@@ -152,7 +152,7 @@ func ExampleRecords_ReconcileUnknown() {
 		panic(err)
 	}
 	for found := 0; found == 0; { // a record rests for First before it is tried
-		report, err := records.ReconcileUnknown(ctx, operator.Unattended{First: time.Millisecond})
+		report, err := records.ReconcileUnknown(ctx, operator.Unattended{MinPause: time.Millisecond})
 		if err != nil {
 			panic(err)
 		}
@@ -181,7 +181,7 @@ func ExampleRecords_ReconcileInBackground() {
 	if err != nil {
 		panic(err)
 	}
-	if err := records.ReconcileInBackground(operator.Unattended{Every: time.Millisecond, First: time.Millisecond}); err != nil {
+	if err := records.ReconcileInBackground(operator.Unattended{Every: time.Millisecond, MinPause: time.Millisecond}); err != nil {
 		panic(err)
 	}
 

@@ -52,12 +52,12 @@ type Unattended struct {
 	// Examine bounds the records that one pass in the background looks at. Default
 	// 50,000.
 	Examine int
-	// First and Most bound the pause before a record is tried again; a Most that
-	// is less than First counts as First. Defaults 10 s and 1 h.
-	First, Most time.Duration
-	// Attempts bounds the claims of a record; after that it is left to operators.
+	// MinPause and MaxPause bound the pause before a record is tried again; a MaxPause
+	// that is less than MinPause counts as MinPause. Defaults 10 s and 1 h.
+	MinPause, MaxPause time.Duration
+	// MaxAttempts bounds the claims of a record; after that it is left to operators.
 	// Default 20.
-	Attempts int
+	MaxAttempts int
 	// Concurrency bounds the records that are reconciled at a time by this guard.
 	// Default 4.
 	Concurrency int
@@ -95,9 +95,9 @@ func (r *Records) newUnattended(o Unattended) (*unattended, error) {
 	}{
 		{"Every", int64(o.Every)},
 		{"Examine", int64(o.Examine)},
-		{"First", int64(o.First)},
-		{"Most", int64(o.Most)},
-		{"Attempts", int64(o.Attempts)},
+		{"MinPause", int64(o.MinPause)},
+		{"MaxPause", int64(o.MaxPause)},
+		{"MaxAttempts", int64(o.MaxAttempts)},
 		{"Concurrency", int64(o.Concurrency)},
 	} {
 		if b.value < 0 {
@@ -120,9 +120,9 @@ func (r *Records) newUnattended(o Unattended) (*unattended, error) {
 	}
 	u.opts.Every = cmp.Or(o.Every, 15*time.Second)
 	u.opts.Examine = cmp.Or(o.Examine, 50_000)
-	u.opts.First = cmp.Or(o.First, 10*time.Second)
-	u.opts.Most = max(u.opts.First, cmp.Or(o.Most, time.Hour))
-	u.opts.Attempts = cmp.Or(o.Attempts, 20)
+	u.opts.MinPause = cmp.Or(o.MinPause, 10*time.Second)
+	u.opts.MaxPause = max(u.opts.MinPause, cmp.Or(o.MaxPause, time.Hour))
+	u.opts.MaxAttempts = cmp.Or(o.MaxAttempts, 20)
 	u.opts.Concurrency = cmp.Or(o.Concurrency, 4)
 	u.seats = make(chan struct{}, u.opts.Concurrency)
 	return u, nil
@@ -280,7 +280,7 @@ func (u *unattended) due(rec *semel.Record) (*semel.Guard, bool) {
 	if rec.State == semel.StateClaimed {
 		last = rec.LeaseUntil
 	}
-	if rec.Attempt > u.opts.Attempts || rec.ReadAt.Sub(last) < u.pause(rec.Attempt) {
+	if rec.Attempt > u.opts.MaxAttempts || rec.ReadAt.Sub(last) < u.pause(rec.Attempt) {
 		return nil, false
 	}
 	policy, ok := u.opts.Policy(rec)
@@ -299,10 +299,10 @@ func (u *unattended) due(rec *semel.Record) (*semel.Guard, bool) {
 
 // pause returns how long a record rests after its claim with this number.
 func (u *unattended) pause(attempt int) time.Duration {
-	pause := u.opts.First
+	pause := u.opts.MinPause
 	for range attempt - 1 {
-		if pause = 2 * pause; pause >= u.opts.Most {
-			return u.opts.Most
+		if pause = 2 * pause; pause >= u.opts.MaxPause {
+			return u.opts.MaxPause
 		}
 	}
 	return pause

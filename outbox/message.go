@@ -22,8 +22,8 @@ const (
 	MaxKeyBytes = 255
 	// MaxHeaderBytes bounds the names and values of Message.Header together.
 	MaxHeaderBytes = 16 << 10
-	// DefaultMaxBodyBytes is Options.MaxBodyBytes unless set.
-	DefaultMaxBodyBytes = 1 << 20
+
+	defaultMaxBodyBytes = 1 << 20
 )
 
 // partitions is the number of partitions. It is part of the schema: every program

@@ -24,7 +24,7 @@ type Options struct {
 	// have its name with _hold and _meta. Default semel_outbox.
 	Table string
 	// MaxBodyBytes bounds the body of a message. The receivers have bounds of their
-	// own: 1 MiB is the default of NATS and Kafka. Default DefaultMaxBodyBytes, at most
+	// own: 1 MiB is the default of NATS and Kafka. Default 1 MiB, at most
 	// 512 MiB.
 	MaxBodyBytes int
 	// SkipMigrations leaves the tables to the application's own migrations; see [Schema].
@@ -48,7 +48,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Outbox, error) {
 	}
 	maxBody := o.MaxBodyBytes
 	if maxBody == 0 {
-		maxBody = DefaultMaxBodyBytes
+		maxBody = defaultMaxBodyBytes
 	}
 	switch {
 	case db == nil:

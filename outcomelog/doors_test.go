@@ -36,7 +36,7 @@ const (
 	// secret is in the key, the query, a header, a cookie and the body.
 	secret = "s3cr3t"
 	// patience bounds what a test waits for before it calls it hung.
-	patience = 20 * time.Second
+	patience = time.Minute
 )
 
 // lines is a log that is written and read at the same time.

@@ -123,7 +123,7 @@ func requestProblems() []problem {
 	return []problem{
 		{
 			errKeyMissing, outcomelog.KeyMissing, "key-missing", "form-incomplete", bad, false, "The key is missing",
-			"This request must carry a key, so that sending it twice is safe. Nothing was done. Choose a new unique key, such as a UUID, and send it again.",
+			"This request must carry a key, so that sending it twice is safe. Nothing was done. Choose a new unique key, such as a UUID, and send it again. If the request had one, a proxy on the way removed it.",
 		},
 		{
 			semel.ErrKeyInvalid, outcomelog.KeyInvalid, "key-invalid", "form-damaged", bad, false, "The key is not valid",

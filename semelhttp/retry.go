@@ -49,8 +49,11 @@ func judgeResponse(resp *http.Response) *AnswerError {
 		if Replayed(resp) {
 			return nil
 		}
-		told, _ := peekProblem(resp)
+		told, err := peekProblem(resp)
 		a.Problem = told.Type
+		if err == nil && told.Type == problemUnknownType && !told.Retryable {
+			return nil
+		}
 	default:
 		return nil
 	}

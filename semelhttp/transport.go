@@ -35,10 +35,11 @@ const (
 // Only a key from the context survives into a later retry of the operation, so
 // callers that retry should mint it themselves.
 //
-// A definitive answer is any but these: 408, 425, 429, 500, 502, 503, 504 (a
-// replayed one is definitive), and 409 with the problem type in-flight, or with
-// outcome-unknown where it says retryable: the next attempt finds out. Those,
-// and errors of the network, lead to another attempt. If the attempts end
+// A definitive answer is any but these: 408, 425, 429, 500, 502, 503, 504, and
+// 409 with the problem type in-flight. A replayed answer is definitive, and so is
+// the problem outcome-unknown under any of these statuses, unless it says
+// retryable: then the next attempt finds out. What is not definitive, and an
+// error of the network, lead to another attempt. If the attempts end
 // without a definitive answer, the error is an [*UnknownError] when an attempt
 // may have reached the server, and a plain error when none did.
 //

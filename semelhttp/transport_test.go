@@ -137,6 +137,10 @@ func TestTransportRepeatsUntilDefinitive(t *testing.T) {
 		{"409 outcome-unknown, looked up by the next attempt", func() (*http.Response, error) {
 			return answer(409, `{"type":"urn:semel:problem:outcome-unknown","retryable":true}`, "Content-Type", "application/problem+json"), nil
 		}, 2},
+		{"502 outcome-unknown", func() (*http.Response, error) { return problem(502, "outcome-unknown"), nil }, 1},
+		{"504 outcome-unknown, looked up by the next attempt", func() (*http.Response, error) {
+			return answer(504, `{"type":"urn:semel:problem:outcome-unknown","retryable":true}`, "Content-Type", "application/problem+json"), nil
+		}, 2},
 		{"409 in-flight", func() (*http.Response, error) { return problem(409, "in-flight"), nil }, 2},
 		{"409 cut short", func() (*http.Response, error) {
 			resp := problem(409, "outcome-unknown")

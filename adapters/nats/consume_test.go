@@ -20,7 +20,7 @@ import (
 // A configuration under which messages are lost or handled twice is reported, or refused.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	js := connect(t, testserver.StartNATS(t).Addr())
+	js := connect(t, testserver.StartNATS(t, nil).Addr())
 	for name, tt := range map[string]struct {
 		stream   jetstream.StreamConfig
 		consumer jetstream.ConsumerConfig
@@ -76,7 +76,7 @@ func TestConfiguration(t *testing.T) {
 // A source that does not exist is an error, and so is one that is removed.
 func TestNoConsumer(t *testing.T) {
 	t.Parallel()
-	js := connect(t, testserver.StartNATS(t).Addr())
+	js := connect(t, testserver.StartNATS(t, nil).Addr())
 	ack := func(context.Context, inbox.Message) inbox.Verdict { return inbox.Verdict{Act: inbox.Ack} }
 	for _, source := range []natsjs.Source{{}, {JetStream: js, Stream: "none"}} {
 		if err := natsjs.Consume(t.Context(), source, ack, nil); err == nil {
@@ -99,7 +99,7 @@ func TestNoConsumer(t *testing.T) {
 // A message that takes longer than AckWait is not delivered to another consumer meanwhile.
 func TestKeptAlive(t *testing.T) {
 	t.Parallel()
-	js := connect(t, testserver.StartNATS(t).Addr())
+	js := connect(t, testserver.StartNATS(t, nil).Addr())
 	const wait = 2 * time.Second
 	makeStream(t, js, "slow", jetstream.ConsumerConfig{AckWait: wait})
 	makeStream(t, js, "neglected", jetstream.ConsumerConfig{AckWait: wait})
@@ -129,7 +129,7 @@ func TestKeptAlive(t *testing.T) {
 // A message is named by its header, by its Nats-Msg-Id, or by its place; the place is the same at every delivery.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	js := connect(t, testserver.StartNATS(t).Addr())
+	js := connect(t, testserver.StartNATS(t, nil).Addr())
 	makeStream(t, js, "names", jetstream.ConsumerConfig{})
 	for _, header := range []nats.Header{
 		{natsjs.IDHeader: {"own"}, jetstream.MsgIDHeader: {"wire"}, "Several": {"first", "second"}}, {jetstream.MsgIDHeader: {"wire 2"}}, nil,

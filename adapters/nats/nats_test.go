@@ -33,8 +33,8 @@ func TestDriver(t *testing.T) {
 
 func driver() drivertest.Driver {
 	return drivertest.Driver{
-		Addr: func(tb testing.TB) string { tb.Helper(); return testserver.StartNATS(tb).Addr() },
-		Own:  func(tb testing.TB) drivertest.Server { tb.Helper(); return testserver.StartNATS(tb) },
+		Addr: func(tb testing.TB) string { tb.Helper(); return testserver.StartNATS(tb, nil).Addr() },
+		Own:  func(tb testing.TB) drivertest.Server { tb.Helper(); return testserver.StartNATS(tb, nil) },
 		Make: func(tb testing.TB, addr string) (string, func() int) {
 			tb.Helper()
 			js, name := connect(tb, addr), "s"+strings.ToLower(rand.Text())

@@ -20,7 +20,7 @@ import (
 // drop repetitions only.
 func TestSameIDIsNotDropped(t *testing.T) {
 	t.Parallel()
-	addr := testserver.StartNATS(t).Addr()
+	addr := testserver.StartNATS(t, nil).Addr()
 	js := connect(t, addr)
 	makeStream(t, js, "orders", jetstream.ConsumerConfig{})
 	p := publisher(t, addr)
@@ -55,7 +55,7 @@ func TestSameIDIsNotDropped(t *testing.T) {
 // What will never be published fails for good, and the rest of the batch does not.
 func TestPermanentErrors(t *testing.T) {
 	t.Parallel()
-	addr := testserver.StartNATS(t).Addr()
+	addr := testserver.StartNATS(t, nil).Addr()
 	js := connect(t, addr)
 	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "small", MaxMsgSize: 1000})
 	must(t, err)
@@ -91,7 +91,7 @@ func TestPermanentErrors(t *testing.T) {
 // A publisher does not leave messages to a connection that is interrupted: it would send them when the relay has tried again.
 func TestNothingIsSentLater(t *testing.T) {
 	t.Parallel()
-	server := testserver.StartNATS(t)
+	server := testserver.StartNATS(t, nil)
 	conn := connect(t, server.Addr()).Conn()
 	p, err := natsjs.NewPublisher(conn, nil)
 	must(t, err)

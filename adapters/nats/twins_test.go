@@ -23,7 +23,7 @@ import (
 // long as that takes, as often as there are attempts and once more, and uses none up: after the first has failed, there is one left.
 func TestTwins(t *testing.T) {
 	t.Parallel()
-	js := connect(t, testserver.StartNATS(t).Addr())
+	js := connect(t, testserver.StartNATS(t, nil).Addr())
 	makeStream(t, js, "twins", jetstream.ConsumerConfig{AckWait: 2 * time.Second})
 	for range 2 {
 		_, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "twins", Header: nats.Header{natsjs.IDHeader: {"order-17"}}})

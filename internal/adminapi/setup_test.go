@@ -29,7 +29,7 @@ const (
 	aliceToken = "alice-0123456789abcdef0123456789abcdef"
 	robinToken = "robin-0123456789abcdef0123456789abcdef" // may only look
 
-	patience = 20 * time.Second
+	patience = time.Minute
 )
 
 // recordPath is the prefix of a path that names one record.

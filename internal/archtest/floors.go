@@ -132,6 +132,7 @@ func exampleRooms() []Room {
 		{Path: "examples/invoices", Floor: 4},
 		{Path: "examples/mathematicians", Floor: 4},
 		{Path: "examples/shop", Floor: 4},
+		{Path: "examples/drills", Floor: 4},
 		// The programs of docs/which.md, as tests.
 		{Path: "examples/which", Floor: 4},
 	}
@@ -198,8 +199,10 @@ func topRooms() []Room {
 	return []Room{
 		{Path: "internal/bench", Floor: 5, Kind: Top},
 		{Path: "internal/prove", Floor: 5, Kind: Top},
+		{Path: "internal/soak", Floor: 5, Kind: Top},
 		{Path: "internal/mutate", Floor: 5, Kind: Top},
 		{Path: "internal/longform", Floor: 5, Kind: Top},
+		{Path: "internal/compat", Floor: 5, Kind: Top},
 		// Measures the linter on public code.
 		{Path: "internal/lint/corpora", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},

@@ -2,6 +2,7 @@ package claimtest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/groupcommit"
@@ -23,7 +24,7 @@ func Instance[S semel.Store](tb testing.TB, open func(testing.TB) S) *storetest.
 // share puts shared batches before a store.
 func share(tb testing.TB, store semel.Store) semel.Store {
 	tb.Helper()
-	g, err := groupcommit.New(store, nil)
+	g, err := groupcommit.New(store, &groupcommit.Options{Timeout: time.Minute}) // a starved machine takes longer than the default
 	NoError(tb, err)
 	return g
 }

@@ -55,6 +55,13 @@ func (b *bench) full(table string) string {
 	return "public." + table
 }
 
+// snapshotIsolation reports whether MariaDB has innodb_snapshot_isolation on by default, as from 11.6.2.
+func (b *bench) snapshotIsolation() bool {
+	var on bool
+	err := b.DB.QueryRowContext(b.Context(), "SELECT @@innodb_snapshot_isolation").Scan(&on)
+	return err == nil && on // MySQL and older versions do not know the variable
+}
+
 // by chooses by the dialect.
 func (b *bench) by(postgres, mysql, sqlite string) string {
 	switch b.Dialect {

@@ -71,6 +71,11 @@ func Run(ctx context.Context, do Do, g *semel.Guard, k semel.Key, fp semel.Finge
 		failed = work(ctx)
 		return struct{}{}, failed
 	})
+	return Judge(ran, failed, err)
+}
+
+// Judge judges an attempt by whether its work ran, the work's error, and the error of the Do around it.
+func Judge(ran bool, failed, err error) Verdict {
 	switch {
 	case err == nil:
 		return Verdict{Act: Done}

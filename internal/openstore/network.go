@@ -53,7 +53,7 @@ func openMySQL(ctx context.Context, rest string, o *Options) (semel.Store, error
 }
 
 func openRedis(ctx context.Context, scheme, rest string, o *Options) (semel.Store, error) {
-	rest, p, err := takeParameters(rest, paramPrefix, paramCache, paramGroupCommit)
+	rest, p, err := takeParameters(rest, paramPrefix, paramCache, paramGroupCommit, paramReplicas)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,9 @@ func openRedis(ctx context.Context, scheme, rest string, o *Options) (semel.Stor
 	if p.prefix != "" {
 		rest, _ = cut(rest, "prefix") // the store's own name for it, which would win
 	}
-	store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{Prefix: p.prefix, ReadOnly: o.Use == Inspect, Logger: o.Logger})
+	store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{
+		Prefix: p.prefix, Replicas: p.replicas, ReadOnly: o.Use == Inspect, Logger: o.Logger,
+	})
 	if err != nil {
 		return nil, asDSN(err)
 	}

@@ -71,7 +71,8 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 	case "redis", "rediss":
 		return openRedis(ctx, scheme, rest, o)
 	case "nats":
-		return nil, fmt.Errorf("%w: %s is not built into this version (built in: memory, sqlite, log, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
+		return nil, fmt.Errorf("%w: %s is not built into this version: a Go program of yours opens such a store with the module store/natsstore "+
+			"(built in: memory, sqlite, log, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
 	default:
 		return nil, fmt.Errorf("%w: no store is called %q (%s)", ErrDSN, scheme, examples)
 	}
@@ -95,7 +96,7 @@ func Redact(dsn string) string {
 func Schemas() (map[string]int, error) {
 	schemas := map[string]int{}
 	for name, newest := range map[string]func() (int, error){
-		"sqlite": sqlitestore.Schema, "postgres": pgstore.Schema, "mysql": mysqlstore.Schema,
+		"sqlite": sqlitestore.SchemaVersion, "postgres": pgstore.SchemaVersion, "mysql": mysqlstore.SchemaVersion,
 	} {
 		schema, err := newest()
 		if err != nil {

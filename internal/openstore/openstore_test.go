@@ -13,6 +13,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/testserver"
 )
 
 func TestOpenServes(t *testing.T) {
@@ -70,6 +71,9 @@ func TestOpenWrongDSN(t *testing.T) {
 		"postgres://u:s3cret@host:port/db":                      "the DSN cannot be read",
 		"postgres://u:s3cret@host/db?semel_schema=pg_mine":      "keeps names with pg_ for itself",
 		"mysql://u:s3cret@host/db?semel_max_conns=0":            "not a number from 1 to",
+		"redis://:s3cret@host?semel_replicas=-1":                "not a number from 0 to",
+		"redis://:s3cret@host?semel_replicas=all":               "not a number from 0 to",
+		"redis://:s3cret@h?semel_cache=1&semel_cache=off":       "semel_cache twice",
 		"mysql://u:s3cret@host/db?semel_max_conns=many":         "not a number from 1 to",
 		"mysql://u:s3cret@host":                                 "names no database",
 		"mysql://u:s3cret@host:port/db":                         "the DSN cannot be read",
@@ -169,6 +173,16 @@ func TestOpenRefusesAForeignFile(t *testing.T) {
 	if after, _ := os.ReadFile(file); !bytes.Equal(after, text) {
 		t.Error("the file was changed")
 	}
+}
+
+// A DSN of Redis demands replicas: nothing is acknowledged that the primary alone has.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	store, err := openstore.Open(t.Context(), "redis://"+testserver.Redis(t)+"?semel_replicas=1&semel_prefix="+testserver.RedisPrefix(t), nil)
+	must(t, err)
+	defer store.Close()
+	_, _, err = store.Claim(t.Context(), claimtest.Params("k1"))
+	claimtest.Words(t, err, "0 of 1 replicas")
 }
 
 // Promise 8: a DSN bounds the files of a log. What is refused says what to change, and claims in flight are still settled.

@@ -17,11 +17,15 @@ const (
 	paramCache       = "semel_cache"        // how much of completed outcomes stays in memory: 32MiB, off
 	paramGroupCommit = "semel_group_commit" // whether concurrent steps share commits: on, off
 	paramMaxConns    = "semel_max_conns"    // MySQL: how many connections the store's pool has at most
+	paramReplicas    = "semel_replicas"     // Redis: how many replicas must have what is acknowledged
 	paramMaxBytes    = "semel_max_bytes"    // log: how large its files become together: 8GiB, off
 )
 
-// mostConns is more than servers admit.
-const mostConns = 10_000
+// mostConns is more than servers admit, and mostReplicas than one primary feeds.
+const (
+	mostConns    = 10_000
+	mostReplicas = 100
+)
 
 // parameters are Semel's own settings in a DSN.
 type parameters struct {
@@ -30,6 +34,7 @@ type parameters struct {
 	cacheBytes  int64 // 0 for no cache
 	groupCommit bool
 	maxConns    int   // 0 for the store's default
+	replicas    int   // 0 for the primary alone
 	maxBytes    int64 // 0 for no bound
 }
 
@@ -41,7 +46,7 @@ func takeParameters(rest string, known ...string) (string, parameters, error) {
 	if !found {
 		return rest, p, nil
 	}
-	var left []string
+	var left, said []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, raw, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, "semel_") {
@@ -55,6 +60,10 @@ func takeParameters(rest string, known ...string) (string, parameters, error) {
 		if !slices.Contains(known, name) {
 			return "", p, fmt.Errorf("%w: this store knows no parameter %s (its own are %s)", ErrDSN, name, strings.Join(known, ", "))
 		}
+		if slices.Contains(said, name) {
+			return "", p, fmt.Errorf("%w: it says %s twice", ErrDSN, name)
+		}
+		said = append(said, name)
 		if err := p.set(name, value); err != nil {
 			return "", p, err
 		}
@@ -103,14 +112,22 @@ func (p *parameters) set(name, value string) (err error) {
 	case paramMaxBytes:
 		p.maxBytes, err = parseBytes(value)
 	case paramMaxConns:
-		if p.maxConns, err = strconv.Atoi(value); err != nil || p.maxConns < 1 || p.maxConns > mostConns {
-			err = fmt.Errorf("it is not a number from 1 to %d", mostConns)
-		}
+		p.maxConns, err = parseNumber(value, 1, mostConns)
+	case paramReplicas:
+		p.replicas, err = parseNumber(value, 0, mostReplicas)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s=%s: %w", ErrDSN, name, value, err)
 	}
 	return nil
+}
+
+func parseNumber(value string, least, most int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("it is not a number from %d to %d", least, most)
+	}
+	return n, nil
 }
 
 // parseBytes reads a size such as 32MiB, 1GiB, 4096 or off.

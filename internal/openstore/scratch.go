@@ -59,8 +59,9 @@ func NewScratch(dsn string) (*Scratch, error) {
 	return s, nil
 }
 
-// with adds a parameter to the part of a DSN behind its scheme.
+// with sets a parameter in the part of a DSN behind its scheme, in the place of the one that is there.
 func with(rest, name, value string) string {
+	rest, _ = cut(rest, name)
 	sep := "?"
 	if strings.Contains(rest, "?") {
 		sep = "&"

@@ -35,6 +35,7 @@ type injector struct {
 
 	mu            sync.Mutex // guards the fields below
 	injected      int
+	killed        int           // of them: a process or a server by kill -9
 	behind, ahead time.Duration // how far the store's clock was moved, at most
 }
 
@@ -56,6 +57,9 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 				errs[n] = i.inject(context.WithoutCancel(ctx), kind, random)
 				i.mu.Lock()
 				i.injected++
+				if kind == faultKill || kind == faultCrash {
+					i.killed++
+				}
 				i.mu.Unlock()
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -50,7 +50,7 @@ func (st *stage) gateways(ctx context.Context, e errand) (*cast, error) {
 	if e.Store == logged {
 		fronts = 1 // a log belongs to one process
 	}
-	addresses, err := freeAddresses(ctx, fronts+1)
+	addresses, err := dbserver.FreeAddresses(ctx, fronts+1)
 	if err != nil {
 		return nil, err
 	}
@@ -130,18 +130,4 @@ func post(ctx context.Context, client *http.Client, front string, w wish) (word,
 		return word{Said: wordUnknown}, nil
 	}
 	return word{}, errors.New(res.Status)
-}
-
-// freeAddresses returns loopback addresses that no program listens on.
-func freeAddresses(ctx context.Context, n int) (out []string, err error) {
-	var lc net.ListenConfig
-	for range n {
-		ln, listenErr := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-		if listenErr != nil {
-			return nil, errors.Join(err, listenErr)
-		}
-		out = append(out, ln.Addr().String())
-		defer func() { err = errors.Join(err, ln.Close()) }()
-	}
-	return out, err
 }

@@ -17,6 +17,7 @@ type result struct {
 	operations int // asked for
 	pending    int // of them without an answer that says what happened
 	faults     int // injected
+	kills      int // of them: kill -9 of a process or a server
 	histories  int // of one intent each, that were checked
 	undecided  int // of them
 	violations []string
@@ -50,12 +51,15 @@ func (r *report) print(w io.Writer) {
 	out := pretty.NewWriter()
 	out.SetOutputMirror(w)
 	out.SetStyle(pretty.StyleLight)
-	out.AppendHeader(pretty.Row{"scenario", "promises", "operations", "without answer", "faults", "histories", "violations", "undecided"})
+	out.AppendHeader(pretty.Row{"scenario", "promises", "operations", "without answer", "faults", "kills", "histories", "violations", "undecided"})
+	var all result
 	for i := range r.results {
 		one := &r.results[i]
+		all.operations, all.pending, all.faults, all.kills = all.operations+one.operations, all.pending+one.pending, all.faults+one.faults, all.kills+one.kills
+		all.histories, all.undecided, all.violations = all.histories+one.histories, all.undecided+one.undecided, append(all.violations, one.violations...)
 		promises := strings.Trim(fmt.Sprint(one.scenario.promises()), "[]")
 		out.AppendRow(pretty.Row{
-			one.scenario.name(), promises, one.operations, one.pending, one.faults, one.histories, len(one.violations), one.undecided,
+			one.scenario.name(), promises, one.operations, one.pending, one.faults, one.kills, one.histories, len(one.violations), one.undecided,
 		})
 		for _, violation := range one.violations[:min(len(one.violations), maxViolations)] {
 			say(w, "%s: %s\n", one.scenario.name(), violation)
@@ -67,6 +71,7 @@ func (r *report) print(w io.Writer) {
 			say(w, "%s: too little happened to prove anything; let it take longer (-for)\n", one.scenario.name())
 		}
 	}
+	out.AppendFooter(pretty.Row{"all", "", all.operations, all.pending, all.faults, all.kills, all.histories, len(all.violations), all.undecided})
 	out.Render()
 	if !r.holds() {
 		say(w, "the histories of what failed are in %s; repeat with -seed %d\n", r.out, r.seed)

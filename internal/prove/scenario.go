@@ -146,7 +146,7 @@ func (st *stage) play(ctx context.Context, sc scenario, p *place, long time.Dura
 	}
 	c.offsets[1] = wallOffset()
 	c.behind, c.ahead = in.behind.Milliseconds(), in.ahead.Milliseconds()
-	r.faults = in.injected
+	r.faults, r.kills = in.injected, in.killed
 	return r, st.judge(ctx, &r, &e, p, c)
 }
 

@@ -19,7 +19,7 @@ const (
 	retention = 30 * time.Minute
 	// maxRepeats bounds how often one verb is repeated after an error that
 	// does not say whether it was taken.
-	maxRepeats = 32
+	maxRepeats = 256
 	// keysAtOnce bounds the keys that are waited for at the same time, and so
 	// the load on a live database.
 	keysAtOnce = 16
@@ -297,7 +297,7 @@ func (r *racer) repeat(ctx context.Context, verb func() error) error {
 			return err
 		}
 		r.repeats.Add(1)
-		waiting.Sleep(ctx, time.Duration(try)*time.Millisecond)
+		waiting.Sleep(ctx, time.Duration(min(try, 32))*time.Millisecond)
 	}
 }
 

@@ -45,7 +45,7 @@ func openBroker(ctx context.Context) (b *broker, err error) {
 	if b.home, err = dbserver.Open(); err != nil {
 		return nil, err
 	}
-	server, err := b.home.NATS(ctx, "")
+	server, err := b.home.NATS(ctx, nil)
 	if err == nil {
 		b.conn, err = nats.Connect("nats://" + server.Addr())
 	}

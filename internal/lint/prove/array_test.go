@@ -12,6 +12,7 @@ import (
 func TestArrays(t *testing.T) {
 	t.Parallel()
 	d := databases.Open(t, dialect.PostgreSQL)
+	letCopy(d)
 	d.Exec(t, "CREATE TYPE colour AS ENUM ('red', 'green')", "CREATE DOMAIN code AS varchar(9)",
 		`CREATE TABLE stock (id uuid PRIMARY KEY, code code NOT NULL, colour colour NOT NULL, tags text[] NOT NULL, seen timestamptz NOT NULL, "group" integer NOT NULL, n integer NOT NULL)`)
 	want := []struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/prove"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
 // contents is all that a database holds, as text.
@@ -45,6 +46,13 @@ func contents(t *testing.T, d *databases.Database, tables ...string) string {
 		read(table)
 	}
 	return b.String()
+}
+
+// letCopy keeps no connection to the database, so that it can be a template, where the server is another one than pg_dump knows.
+func letCopy(d *databases.Database) {
+	if os.Getenv(dbserver.EnvPostgresBin) != "" {
+		d.DB.SetMaxIdleConns(-1)
+	}
 }
 
 func texts(list ...string) (all []prove.Statement) {
@@ -93,6 +101,7 @@ func TestHostile(t *testing.T) {
 		},
 	}
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		shop(t, d)
 		before := contents(t, d, "stock", "log")
 		outcomes, err := prove.Run(t.Context(), d.DSN, texts(append(hostile[d.Dialect], "UPDATE stock SET n = n - 1")...), &prove.Options{Yes: true})
@@ -123,6 +132,7 @@ func TestHostile(t *testing.T) {
 func TestReachBack(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		shop(t, d)
 		statement := "UPDATE stock SET n = 1 WHERE id = 1"
 		switch d.Dialect {
@@ -180,6 +190,7 @@ func TestBounds(t *testing.T) {
 		dialect.SQLite:     "INSERT INTO log WITH RECURSIVE r AS (SELECT 1000 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 9000) SELECT i, 'x' FROM r",
 	}
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		shop(t, d)
 		outcomes, err := prove.Run(t.Context(), d.DSN, texts(forever[d.Dialect], many[d.Dialect], "UPDATE stock SET n = 1"), &prove.Options{Yes: true})
 		if err != nil {

@@ -67,6 +67,7 @@ func copies(t *testing.T, d *databases.Database) (list []string) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		if d.Dialect == dialect.SQLite {
 			t.Skip("its copies are in memory")
 		}
@@ -126,6 +127,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		if d.Dialect != dialect.SQLite { // the names of the others say test
 			return
 		}

@@ -112,10 +112,15 @@ func (c *pgCopy) dump(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, program, "--schema-only", "--no-owner", "--no-privileges", "--no-tablespaces", "--no-security-labels", //nolint:gosec // found on the PATH
 		"--no-publications", "--no-subscriptions", "--no-password")
-	cmd.Env = append(cmd.Environ(), environment...)
+	cmd.Env = append(append(cmd.Environ(), environment...), "LC_ALL=C") // its complaints in English
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	definitions, err := cmd.Output()
+	if err != nil && strings.Contains(complaint.String(), "version mismatch") {
+		_, versions, _ := strings.Cut(strings.TrimSpace(complaint.String()), "detail: ")
+		return fmt.Errorf("%s is older than the server, and the database is large, in use, or of another owner, so it cannot be a template: put the client "+
+			"programs of the server's version on the PATH, or end the other connections (%s)", program, versions)
+	}
 	if err != nil {
 		return fmt.Errorf("pg_dump: %w: %w", err, firstLine(errors.New(complaint.String())))
 	}

@@ -2,12 +2,14 @@ package prove_test
 
 import (
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/prove"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
 // loginAs makes a user of PostgreSQL with the rights, and returns the DSN of the database as that user.
@@ -66,6 +68,14 @@ func TestRights(t *testing.T) {
 		user, dsn := loginAs(t, d, "CREATEDB")
 		shop(t, d)
 		d.Exec(t, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+user)
+		if os.Getenv(dbserver.EnvPostgresBin) != "" { // of a newer version than pg_dump
+			_, err := prove.Run(t.Context(), dsn, statements, &prove.Options{Yes: true})
+			if err == nil || !strings.Contains(err.Error(), "pg_dump is older than the server") || !strings.Contains(err.Error(), "server version: ") {
+				t.Errorf("with an older pg_dump: %v", err)
+			}
+			nothingOf(t, d, user)
+			return
+		}
 		check(t, d, user, dsn)
 		t.Setenv("PATH", "")
 		_, err := prove.Run(t.Context(), dsn, statements, &prove.Options{Yes: true})

@@ -76,6 +76,7 @@ func vacuous(statement string) bool {
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		define(t, d)
 		var rows []row
 		for i, r := range truths(t, d.Dialect) {
@@ -114,6 +115,7 @@ func TestTruth(t *testing.T) {
 func TestConstantKey(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		shop(t, d)
 		outcomes, err := prove.Run(t.Context(), d.DSN, texts("INSERT INTO stock VALUES (1, 'x', 1)", "INSERT INTO stock (n, id) VALUES (3, 2), (4, 7)", "INSERT INTO log (id) VALUES (3)"), &prove.Options{Yes: true})
 		if err != nil {
@@ -131,6 +133,7 @@ func TestConstantKey(t *testing.T) {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		letCopy(d)
 		d.Exec(t, "CREATE TABLE seen (id integer PRIMARY KEY, at timestamp NULL)")
 		outcomes, err := prove.Run(t.Context(), d.DSN, texts("UPDATE seen SET at = CURRENT_TIMESTAMP"), &prove.Options{Yes: true})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,13 +104,20 @@ func groups(n int64) string {
 }
 
 // majorVersion is the first number of a version.
-func majorVersion(server string) int {
-	digits := strings.FieldsFunc(server, func(r rune) bool { return r < '0' || r > '9' })
-	if len(digits) == 0 {
-		return 0
+func majorVersion(server string) int { return append(numbers(server), 0)[0] }
+
+// atLeast compares the version of the server.
+func (m *maker) atLeast(version ...int) bool {
+	return slices.Compare(numbers(m.schema.Server), version) >= 0
+}
+
+// numbers are those of a version.
+func numbers(server string) (all []int) {
+	for digits := range strings.FieldsFuncSeq(server, func(r rune) bool { return r < '0' || r > '9' }) {
+		n, _ := strconv.Atoi(digits) // 0 where it is too large
+		all = append(all, n)
 	}
-	n, _ := strconv.Atoi(digits[0]) // 0 where it is none
-	return n
+	return all
 }
 
 func (m *maker) isMariaDB() bool { return strings.Contains(m.schema.Server, "MariaDB") }

@@ -15,13 +15,11 @@ import (
 	"github.com/semel-dev/semel/internal/rules/expression"
 )
 
-const (
-	maxMySQLName = 64
-	// firstInvisible is the first MySQL of which columns can be left out of
-	// SELECT * and of INSERT without a list of columns; every MariaDB that is
-	// still looked after can.
-	firstInvisible = 8
-)
+const maxMySQLName = 64
+
+// canHide reports whether columns can be left out of SELECT * and of INSERT
+// without a list of columns. Every MariaDB that is still looked after can.
+func (m *maker) canHide() bool { return m.isMariaDB() || m.atLeast(8, 0, 23) }
 
 // shorten cuts a name to the length that the server has, and keeps it apart
 // from others that begin the same.
@@ -67,7 +65,7 @@ func (m *maker) exactCollation() string {
 	switch {
 	case m.isMariaDB():
 		return "utf8mb4_nopad_bin"
-	case m.version >= firstInvisible:
+	case m.atLeast(8, 0, 17):
 		return "utf8mb4_0900_bin"
 	}
 	return "utf8mb4_bin" // with spaces at the end or without is the same there
@@ -160,7 +158,7 @@ func (m *maker) mysql(ctx context.Context, step *Step, s *shape, nullable []stri
 // mysqlColumn adds a generated column, unless an interrupted plan left it.
 func (m *maker) mysqlColumn(step *Step, s *shape, p part) string {
 	invisible := ""
-	if m.isMariaDB() || m.version >= firstInvisible {
+	if m.canHide() {
 		invisible = " INVISIBLE"
 	}
 	if _, there := s.table.Column(p.column); !there {
