@@ -2,34 +2,36 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell sql arch fmt build demo model bench bench-stores bench-overload bench-guards bench-scale bench-dedupe bench-engines bench-temporal races prove mutate rolling microbench fuzz vuln clean
+.PHONY: help test test-long slowest check lint shell sql arch api licences fmt build demo model bench bench-stores bench-overload bench-guards bench-scale bench-dedupe bench-engines bench-temporal races soak prove mutate compatibility rolling microbench fuzz vuln archives reproducible clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
+FUZZ ?= .
 ONLY ?= ^(middleware|sqlite|gateway|console)$$
 ENGINES ?= .
 BENCH ?= .
 MUTANT ?= .
 REV ?=
 FOR ?= 1m
-SCRIPTS := scripts/* .ci/run internal/testserver/dbserver/keeper.sh
+STORE ?= postgres
+SCRIPTS := scripts/* .ci/run internal/testserver/dbserver/keeper.sh examples/drills/*.sh
 SCENARIOS ?= .
 COUNT ?= 1
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## every test, with the race detector (nine minutes on two processors); as root on Debian it installs what is missing
-	@scripts/prepare --without 'rabbitmq django httpx firefox' scripts/test
+	@scripts/prepare --without 'postgresql-17 postgresql-18 rabbitmq nginx haproxy apache django httpx firefox webkit' scripts/test
 
 test-long: ## what takes longer: Firefox, long races, random walks, the attacks of make prove for FOR (30s), SAMPLE (6) mutants
-	@scripts/prepare scripts/test long
+	@scripts/prepare --without postgresql-17 scripts/test long
 
 slowest: ## the twenty slowest packages and tests of the last make test
 	@scripts/slowest
 
-check: ## linters (go vet is one of them), formatting, architecture, shell scripts, SQL; all of them even when one fails
-	@$(MAKE) --no-print-directory --keep-going lint arch shell sql
+check: ## linters (go vet is one of them), formatting, architecture, shell scripts, SQL, API, licences; all of them even when one fails
+	@$(MAKE) --no-print-directory --keep-going lint arch shell sql api licences
 
 lint: $(TOOLS)/stamp
 	@$(TOOLS)/golangci-lint fmt --diff
@@ -43,6 +45,12 @@ arch:
 
 sql: ## Semel's own statements, by semel lint
 	go run ./cmd/semel lint ./... examples/orm examples/shop/services
+
+api: $(TOOLS)/release-stamp ## what users can import against the newest release: a breaking change needs an entry in CHANGELOG.md
+	@scripts/api
+
+licences: $(TOOLS)/release-stamp ## every dependency has a licence that allows passing it on
+	@scripts/licences check
 
 shell:
 	@if command -v shellcheck >/dev/null; then shellcheck $(SCRIPTS) && echo "shellcheck: fine"; \
@@ -87,6 +95,9 @@ bench-temporal: ## the same against Temporal; the first build of its server take
 	@go build -C internal/bench/temporal -buildvcs=true -o ../../../.cache/bin/bench-temporal .
 	@scripts/prepare --on-disk --only postgresql .cache/bin/bench-temporal -only '$(ENGINES)'
 
+soak: ## gateways at half of their rate for FOR (1m), while everything is disturbed: nothing may grow (STORE=postgres|mysql|redis|sqlite|log)
+	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/soak -for $(FOR) -store $(STORE) -out .cache
+
 races: ## every guard of dbguard: sixteen callers for each of thousands of keys, without the race detector
 	@scripts/prepare --only 'postgresql mariadb redis' go test -tags long -count 1 -timeout 30m -run 'Race' ./dbguard/...
 
@@ -96,23 +107,38 @@ prove: ## kills processes and databases, cuts connections and moves clocks for F
 mutate: ## removes each mechanism in turn and checks whether a test notices (MUTANT=regexp, SAMPLE=n: so many at random)
 	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)' -sample $(or $(SAMPLE),0)
 
+compatibility: ## the tests on every server that can be had here, into docs/compatibility.md (ARGS="-only 'PostgreSQL 18' -suite contract")
+	@scripts/compatibility $(ARGS)
+
 rolling: ## this version and another one (REV=) on one store: each replays what the other recorded
 	@scripts/rolling $(REV)
 
 microbench: ## the packages' own benchmarks (BENCH=regexp, COUNT=n)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m ./...
 
-fuzz: ## every fuzz target in turn, FUZZTIME (1m) each
-	@scripts/fuzz $(FUZZTIME)
+fuzz: ## every fuzz target in turn, FUZZTIME (1m) each (FUZZ=regexp of a folder and a name; KEEP=1 keeps what it finds)
+	@scripts/fuzz $(FUZZTIME) "$(FUZZ)"
 
 vuln: $(TOOLS)/stamp ## known weaknesses in what we call; needs the network for the vulnerability database
 	$(TOOLS)/govulncheck ./...
 
+archives: $(TOOLS)/release-stamp ## what a release publishes, in dist/, for six platforms
+	@scripts/archives
+
+reproducible: $(TOOLS)/release-stamp ## the archives built twice, from nothing, in two folders: they must not differ in a byte
+	@scripts/reproducible
+
 clean: ## removes what was built or downloaded here
-	rm -rf .cache bin
+	rm -rf .cache bin dist
 
 $(TOOLS)/stamp: tools/go.mod tools/go.sum
 	@echo "building the tools that tools/go.mod pins (once)"
 	@mkdir -p $(TOOLS)
 	@go build -C tools -o ../$(TOOLS)/ tool
+	@touch $@
+
+$(TOOLS)/release-stamp: tools/release/go.mod tools/release/go.sum
+	@echo "building the tools that tools/release/go.mod pins (once)"
+	@mkdir -p $(TOOLS)
+	@go build -C tools/release -trimpath -o ../../$(TOOLS)/ tool
 	@touch $@
