@@ -148,8 +148,8 @@ func (g *Gateway) tlsConfig() (*tls.Config, error) {
 
 // drain ends the front server in order.
 func (g *Gateway) drain(life context.Context, front *http.Server) error {
-	g.draining.Store(true)
 	g.log.LogAttrs(life, slog.LevelInfo, "draining", slog.Int("running", g.guard.LiveClaims()))
+	g.draining.Store(true) // now /readyz says so, and its reader finds the line in the log
 	if g.config.DrainDelay > 0 {
 		timer := time.NewTimer(g.config.DrainDelay)
 		defer timer.Stop()
