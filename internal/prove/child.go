@@ -22,9 +22,21 @@ const childEnd = time.Minute
 type child struct {
 	start func(ctx context.Context) *exec.Cmd // prepares the process
 
-	mu    sync.Mutex // guards the fields below
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
+	mu     sync.Mutex // guards the fields below
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	opened *announcement // of the life that began last
+}
+
+// announcement is the standard output of a process that does an errand, which writes to it once its store is open.
+type announcement struct {
+	once sync.Once
+	made chan struct{}
+}
+
+func (a *announcement) Write(p []byte) (int, error) {
+	a.once.Do(func() { close(a.made) })
+	return len(p), nil
 }
 
 // child returns a process of this program that does the errand.
@@ -43,6 +55,8 @@ func (c *child) up(ctx context.Context) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cmd = c.start(ctx)
+	c.opened = &announcement{made: make(chan struct{})}
+	c.cmd.Stdout = c.opened
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -50,6 +64,19 @@ func (c *child) up(ctx context.Context) (err error) {
 		return fmt.Errorf("start %s: %w", c.cmd.Path, err)
 	}
 	return nil
+}
+
+// working waits until the process that does an errand has opened its store, and reports whether it did before ctx ended.
+func (c *child) working(ctx context.Context) bool {
+	c.mu.Lock()
+	opened := c.opened
+	c.mu.Unlock()
+	select {
+	case <-opened.made:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // kill ends the process as a power cut would, stopped or not, and waits until it

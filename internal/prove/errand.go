@@ -106,14 +106,18 @@ func (e *errand) each(n int, work func(client int, random *rand.Rand) error) err
 	return errors.Join(errs...)
 }
 
-// patiently opens a store, whose server may be down right now; it returns the
+// patiently opens a store, whose server may be down right now, and announces it; it returns the
 // zero value when ctx ends first.
 func patiently[T any](ctx context.Context, open func(context.Context) (T, error)) (opened T, err error) {
 	for ctx.Err() == nil {
 		limited, cancel := context.WithTimeout(ctx, verbLimit)
 		opened, err = open(limited)
 		cancel()
-		if err == nil || errors.Is(err, openstore.ErrDSN) {
+		if err == nil {
+			_, err = os.Stdout.WriteString("open\n") // see announcement
+			return opened, err
+		}
+		if errors.Is(err, openstore.ErrDSN) {
 			return opened, err
 		}
 		waiting.Sleep(ctx, 50*time.Millisecond)

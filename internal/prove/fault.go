@@ -55,6 +55,9 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 			mean = min(mean, long/2) // at least one is injected
 			for errs[n] == nil && waiting.Sleep(ctx, around(random, mean)) {
 				errs[n] = i.inject(context.WithoutCancel(ctx), kind, random)
+				if len(i.children) == 1 {
+					i.children[0].working(ctx) // only then a fault meets work that is done
+				}
 				i.mu.Lock()
 				i.injected++
 				if kind == faultKill || kind == faultCrash {

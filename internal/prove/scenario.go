@@ -166,6 +166,11 @@ func (st *stage) cast(ctx context.Context, e errand) (*cast, error) {
 		}
 		company.children = append(company.children, c)
 	}
+	opening, cancel := context.WithTimeout(ctx, childEnd) // a busy machine takes longer to start them than some scenarios take
+	defer cancel()
+	for _, c := range company.children {
+		c.working(opening)
+	}
 	company.end = func() (err error) {
 		for _, c := range company.children {
 			err = errors.Join(err, c.end())
