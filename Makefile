@@ -22,10 +22,10 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## every test, with the race detector (nine minutes on two processors); as root on Debian it installs what is missing
-	@scripts/prepare --without 'postgresql-17 postgresql-18 rabbitmq nginx haproxy apache django httpx firefox webkit' scripts/test
+	@scripts/prepare --without 'postgresql-17 postgresql-18 valkey rabbitmq nginx haproxy apache django httpx firefox webkit' scripts/test
 
 test-long: ## what takes longer: Firefox, long races, random walks, the attacks of make prove for FOR (30s), SAMPLE (6) mutants
-	@scripts/prepare --without postgresql-17 scripts/test long
+	@scripts/prepare --without 'postgresql-17 valkey' scripts/test long
 
 slowest: ## the twenty slowest packages and tests of the last make test
 	@scripts/slowest
@@ -98,8 +98,8 @@ bench-temporal: ## the same against Temporal; the first build of its server take
 soak: ## gateways at half of their rate for FOR (1m), while everything is disturbed: nothing may grow (STORE=postgres|mysql|redis|sqlite|log)
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/soak -for $(FOR) -store $(STORE) -out .cache
 
-races: ## every guard of dbguard: sixteen callers for each of thousands of keys, without the race detector
-	@scripts/prepare --only 'postgresql mariadb redis' go test -tags long -count 1 -timeout 30m -run 'Race' ./dbguard/...
+races: ## races and kills at length: every guard with sixteen callers for each of thousands of keys, dedupe killed at every statement, flows killed a thousand times
+	@scripts/prepare --only 'postgresql mariadb redis' env SEMEL_LONG=races go test -tags long -count 1 -timeout 60m -run 'Race|Kill|Writers|Random' ./dbguard/... ./internal/dedupe ./flow
 
 prove: ## kills processes and databases, cuts connections and moves clocks for FOR (1m), and judges every answer (SCENARIOS=regexp)
 	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/prove -for $(FOR) -only '$(SCENARIOS)'
@@ -107,7 +107,7 @@ prove: ## kills processes and databases, cuts connections and moves clocks for F
 mutate: ## removes each mechanism in turn and checks whether a test notices (MUTANT=regexp, SAMPLE=n: so many at random)
 	@scripts/prepare --only 'postgresql mariadb redis' go run ./internal/mutate -only '$(MUTANT)' -sample $(or $(SAMPLE),0)
 
-compatibility: ## the tests on every server that can be had here, into docs/compatibility.md (ARGS="-only 'PostgreSQL 18' -suite contract")
+compatibility: ## the tests on every server, proxy and browser that can be had here, into docs/compatibility.md (ARGS="-only 'PostgreSQL 18' -suite contract")
 	@scripts/compatibility $(ARGS)
 
 rolling: ## this version and another one (REV=) on one store: each replays what the other recorded

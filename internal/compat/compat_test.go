@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +29,7 @@ func TestDocument(t *testing.T) {
 	}
 	for name := range all {
 		if !strings.Contains(string(got), "| "+name) {
-			t.Errorf("the server %q has results and no row", name)
+			t.Errorf("%q has results and no row", name)
 		}
 	}
 }
@@ -63,6 +65,39 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// Tests of pages count likewise. One that passed when it was tried again has passed, and one that was skipped does not count.
+func TestReadReport(t *testing.T) {
+	t.Parallel()
+	one := func(title, status, message string) string {
+		return fmt.Sprintf(`{"title":%q,"tests":[{"status":%q,"results":[{"error":{"message":%q}}]}]}`, title, status, message)
+	}
+	specs := strings.Join([]string{one("a", "expected", ""), one("b", "flaky", "late"), one("c", "skipped", ""), one("d", "unexpected", "two invoices\nat 1:1")}, ",")
+	got, err := readReport([]byte(`{"suites":[{"title":"page.spec.ts","suites":[{"title":"Enter","specs":[` + specs + `]}]}],"errors":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(cell{Passed: 2, Failed: map[string]string{"page.spec.ts Enter d": "two invoices"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"npm error", `{"suites":[],"errors":[{"message":"the browser is missing"}]}`} {
+		if _, err := readReport([]byte(text)); err == nil {
+			t.Errorf("%s was read", text)
+		}
+	}
+}
+
+// The version of a proxy or a browser is what it says of itself.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	_, _, version, err := reports("", "go", "version")(t.Context(), nil)
+	if want := strings.TrimPrefix(runtime.Version(), "go"); err != nil || version != want {
+		t.Errorf("got %q, error %v; want %q", version, err, want)
+	}
+	if _, _, _, err := reports("", "go", "env", "GOHOSTOS")(t.Context(), nil); err == nil {
+		t.Error("no version is no error")
+	}
+}
+
 // A run of one suite leaves what others saw, of the same version only.
 func TestPut(t *testing.T) {
 	t.Parallel()
@@ -81,11 +116,12 @@ func TestPut(t *testing.T) {
 // A suite names a column of the page.
 func TestSuitesHaveColumns(t *testing.T) {
 	t.Parallel()
-	columns := " " + strings.Join(columns(), " | ") + " "
-	for _, p := range servers() {
-		for _, s := range p.suites {
-			if !strings.Contains(columns, " "+s.column+" ") {
-				t.Errorf("%s: no column %q", p.name, s.column)
+	for _, table := range tables() {
+		for _, p := range table.rows {
+			for _, s := range p.suites {
+				if !slices.Contains(table.columns, s.column) {
+					t.Errorf("%s: no column %q", p.name, s.column)
+				}
 			}
 		}
 	}

@@ -35,7 +35,7 @@ var errFound = errors.New("tests failed: see above")
 
 func run(ctx context.Context, args []string, log io.Writer) error {
 	flags := flag.NewFlagSet("compat", flag.ContinueOnError)
-	only := flags.String("only", ".", "the servers to run, as a `regexp` of their names")
+	only := flags.String("only", ".", "the servers, proxies and browsers to run, as a `regexp` of their names")
 	suite := flags.String("suite", ".", "the suites to run, as a `regexp` of their names")
 	write := flags.Bool("write", true, "write the results and the page")
 	if err := flags.Parse(args); err != nil {
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	ran, passed, unexplained := 0, 0, 0
-	for _, p := range servers() {
+	for _, p := range targets() {
 		if !places.MatchString(p.name) {
 			continue
 		}
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		}
 	}
 	if ran == 0 && *only != writeOnly {
-		return fmt.Errorf("no server %q has a suite %q", *only, *suite)
+		return fmt.Errorf("nothing named %q has a suite %q", *only, *suite)
 	}
 	if *only == writeOnly {
 		return save(all)

@@ -15,21 +15,25 @@ var frame string
 
 // page is docs/compatibility.md for these results.
 func page(all results) string {
-	return strings.NewReplacer("](../../docs/", "](", "{{matrix}}\n", matrix(all), "{{failures}}\n", failures(all), "{{unavailable}}\n", absences()).Replace(frame)
+	pairs := []string{"](../../docs/", "](", "{{failures}}\n", failures(all), "{{unavailable}}\n", absences()}
+	for _, t := range tables() {
+		pairs = append(pairs, "{{"+t.kind+"}}\n", t.text(all))
+	}
+	return strings.NewReplacer(pairs...).Replace(frame)
 }
 
-// matrix is the table of what passed.
-func matrix(all results) string {
+// text is the table of what passed.
+func (t *table) text(all results) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| server | version | run on | %s |\n|---|---|---|%s\n", strings.Join(columns(), " | "), strings.Repeat("---|", len(columns())))
-	for _, p := range servers() {
+	fmt.Fprintf(&b, "| %s | version | run on | %s |\n|---|---|---|%s\n", t.kind, strings.Join(t.columns, " | "), strings.Repeat("---|", len(t.columns)))
+	for _, p := range t.rows {
 		row, found := all[p.name]
 		if !found {
-			fmt.Fprintf(&b, "| %s | | not yet |%s\n", p.label(), strings.Repeat(" |", len(columns())))
+			fmt.Fprintf(&b, "| %s | | not yet |%s\n", p.label(), strings.Repeat(" |", len(t.columns)))
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |", p.label(), row.Version, row.Date)
-		for _, column := range columns() {
+		for _, column := range t.columns {
 			fmt.Fprintf(&b, " %s |", p.show(row.Cells, column))
 		}
 		b.WriteString("\n")
@@ -38,7 +42,7 @@ func matrix(all results) string {
 }
 
 // label is the name with the settings.
-func (p *server) label() string {
+func (p *target) label() string {
 	label := []string{p.name}
 	for _, name := range slices.Sorted(maps.Keys(p.conf)) {
 		for setting := range strings.FieldsSeq(p.conf[name]) {
@@ -49,7 +53,7 @@ func (p *server) label() string {
 }
 
 // show is a cell: how many tests passed and failed.
-func (p *server) show(cells map[string]cell, column string) string {
+func (p *target) show(cells map[string]cell, column string) string {
 	c, ran := cells[column]
 	switch {
 	case ran && len(c.Failed) > 0:
@@ -65,26 +69,32 @@ func (p *server) show(cells map[string]cell, column string) string {
 // failures lists what failed, by the reasons.
 func failures(all results) string {
 	var b strings.Builder
-	for _, p := range servers() {
-		for _, column := range columns() {
-			tests := map[string][]string{} // by the reason
-			failed := all[p.name].Cells[column].Failed
-			for _, name := range slices.Sorted(maps.Keys(failed)) {
-				reason := p.reason(name, failed[name])
-				if reason == "" {
-					reason = "not explained yet: `" + strings.ReplaceAll(failed[name], "|", "\\|") + "`"
-				}
-				tests[reason] = append(tests[reason], "`"+name+"`")
-			}
-			for _, reason := range slices.Sorted(maps.Keys(tests)) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", p.name, column, some(tests[reason]), reason)
+	for _, t := range tables() {
+		for _, p := range t.rows {
+			for _, column := range t.columns {
+				p.explain(&b, column, all[p.name].Cells[column].Failed)
 			}
 		}
 	}
 	if b.Len() == 0 {
 		return "No test failed.\n"
 	}
-	return "| server | suite | tests | reason |\n|---|---|---|---|\n" + b.String()
+	return "| on | suite | tests | reason |\n|---|---|---|---|\n" + b.String()
+}
+
+// explain writes a line for each reason of the failures.
+func (p *target) explain(b *strings.Builder, column string, failed map[string]string) {
+	tests := map[string][]string{} // by the reason
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		reason := p.reason(name, failed[name])
+		if reason == "" {
+			reason = "not explained yet: `" + strings.ReplaceAll(failed[name], "|", "\\|") + "`"
+		}
+		tests[reason] = append(tests[reason], "`"+name+"`")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(tests)) {
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.name, column, some(tests[reason]), reason)
+	}
 }
 
 // mostNamed bounds how many tests are named; of more, the number counts.

@@ -30,7 +30,7 @@ type cell struct {
 }
 
 // unexplained counts the failures for which the server has no reason.
-func (r *row) unexplained(p *server) (n int) {
+func (r *row) unexplained(p *target) (n int) {
 	for _, c := range r.Cells {
 		for name, reported := range c.Failed {
 			if p.reason(name, reported) == "" {

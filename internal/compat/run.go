@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,14 +23,14 @@ import (
 const maxLine = 16 << 20
 
 // run starts the server and runs the suites that match on it.
-func (p *server) run(ctx context.Context, suites *regexp.Regexp, log io.Writer) (row row, err error) {
+func (p *target) run(ctx context.Context, suites *regexp.Regexp, log io.Writer) (row row, err error) {
 	undo, err := p.placed()
 	if err != nil {
 		return row, err
 	}
 	defer func() {
 		undo()
-		for _, name := range []string{dbserver.EnvPostgresBin, dbserver.EnvPostgresConf, dbserver.EnvMySQLConf, dbserver.EnvRedisConf} {
+		for _, name := range []string{dbserver.EnvPostgresBin, dbserver.EnvRedisBin, dbserver.EnvPostgresConf, dbserver.EnvMySQLConf, dbserver.EnvRedisConf} {
 			err = errors.Join(err, os.Unsetenv(name))
 		}
 	}()
@@ -69,6 +70,9 @@ func (p *server) run(ctx context.Context, suites *regexp.Regexp, log io.Writer) 
 
 // runOn runs the suite on the server that the variable names. Tests that do not ask for that server do not count.
 func (s *suite) runOn(ctx context.Context, variable, value string) (c cell, err error) {
+	if s.config != "" {
+		return s.browse(ctx)
+	}
 	dir, err := os.MkdirTemp("", "semel-compat-")
 	if err != nil {
 		return c, err
@@ -83,7 +87,10 @@ func (s *suite) runOn(ctx context.Context, variable, value string) (c cell, err 
 		args = append(args, "-skip="+s.skip)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, s.packages...)...) //nolint:gosec // our own packages
-	cmd.Env = append(os.Environ(), variable+"="+value, dbserver.EnvUseLog+"="+used)
+	cmd.Env = append(os.Environ(), dbserver.EnvUseLog+"="+used)
+	if variable != "" {
+		cmd.Env = append(cmd.Env, variable+"="+value)
+	}
 	if s.long {
 		cmd.Env = append(cmd.Env, "SEMEL_LONG=1")
 	}
@@ -103,6 +110,9 @@ func (s *suite) runOn(ctx context.Context, variable, value string) (c cell, err 
 	names, err := usedBy(used, variable)
 	if err != nil {
 		return c, err
+	}
+	if variable == "" {
+		names = slices.Collect(testNames(tests))
 	}
 	if c = count(tests, names); c.Passed+len(c.Failed) == 0 || ended != nil && len(c.Failed) == 0 {
 		return c, fmt.Errorf("go %s: %w: %d tests ran", strings.Join(cmd.Args[1:], " "), errors.Join(ended, ctx.Err()), len(tests))
@@ -185,6 +195,17 @@ func count(tests map[string]*test, used []string) cell {
 		}
 	}
 	return c
+}
+
+// testNames yields the names of tests without their packages.
+func testNames(tests map[string]*test) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name := range tests {
+			if _, name, _ = strings.Cut(name, " "); name != "" && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // failedBelow reports whether a subtest of the test failed.

@@ -1,16 +1,12 @@
 package main
 
-// suite is one column of the page on one server.
+// suite is one column of the page for one target: Go packages, or a configuration of Playwright's and its files.
 type suite struct {
 	column    string
 	packages  []string
-	run, skip string // as go test takes them
+	config    string
+	run, skip string // as go test and Playwright take them
 	long      bool   // the long form of the tests
-}
-
-// columns returns the columns of the page, in its order.
-func columns() []string {
-	return []string{"contract", "transactions", "guards", "rules", "lint --prove", "dedupe", "messages and flows", "failover"}
 }
 
 const (

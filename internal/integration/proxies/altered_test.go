@@ -51,8 +51,7 @@ func TestAlteredKeys(t *testing.T) {
 				t.Parallel()
 				app := serve(t, newApplication(false), nil)
 				gateway := serve(t, newRuledGateway(t, "http://"+app, c.required).Handler(), nil)
-				directives := replace(t, replace(t, k.page(t), at, at+"\n"+c.directive), k.front...)
-				p := k.start(t, directives, []string{gateway, gateway})
+				p := k.start(t, k.before(t, protocols(t)[0], at, at+"\n"+c.directive), []string{gateway, gateway})
 				reason := failing(t, p.url, app)[c.failed]
 				if !strings.Contains(reason, c.says) {
 					t.Errorf("%s failed because %q, want it to say that %s", c.failed, reason, c.says)

@@ -16,18 +16,19 @@ func TestCheck(t *testing.T) {
 	each(t, func(t *testing.T, k *kind) {
 		t.Helper()
 		for name, change := range map[string][]string{"buffering": k.buffering, "streaming": k.streaming} {
-			directives := replace(t, k.page(t), change...)
-			t.Run("front, "+name, func(t *testing.T) {
-				t.Parallel()
-				app := serve(t, newApplication(false), nil)
-				checks(t, k.start(t, replace(t, directives, k.front...), gateways(t, app, nil)).url, app)
-			})
-			t.Run("between, "+name, func(t *testing.T) {
-				t.Parallel()
-				apps := twice(t, newApplication(false), nil)
-				gateway := serve(t, newGateway(t, k.start(t, directives, apps).url, newStore(t)).Handler(), nil)
-				checks(t, "http://"+gateway, apps[0])
-			})
+			for _, pr := range protocols(t) {
+				t.Run("front, "+name+", "+pr.name, func(t *testing.T) {
+					t.Parallel()
+					app := serve(t, newApplication(false), nil)
+					checks(t, k.start(t, k.before(t, pr, change...), gateways(t, app, pr.secure)).url, app)
+				})
+				t.Run("between, "+name+", "+pr.name, func(t *testing.T) {
+					t.Parallel()
+					app := newApplication(false)
+					p := k.start(t, k.behind(t, pr, change...), twice(t, app, pr.secure))
+					checks(t, pr.url(serve(t, newGateway(t, p.url, newStore(t)).Handler(), pr.secure)), serve(t, app, nil))
+				})
+			}
 		}
 	})
 }
@@ -43,7 +44,7 @@ func checks(t *testing.T, url, app string) {
 			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 			Body:   []byte(`{"customer":"Emmy {{n}}","amount":12.5}`),
 		},
-		User: bearer("ada"), Other: bearer("sofya"),
+		User: bearer("ada"), Other: bearer("sofya"), TLS: trusting(t),
 		Counters: []check.Counter{executed}, Level: check.LevelStrict,
 	})
 	apps.Wants(t, report, "", "checks passed: what was sent twice happened once.")

@@ -2,7 +2,6 @@ package proxies_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -11,13 +10,12 @@ func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, k *kind) {
 		t.Helper()
-		directives := replace(t, k.page(t), k.secure...)
+		pr := protocols(t)[1]
 		for _, l := range losses() {
 			t.Run("front, "+l.name, func(t *testing.T) {
 				t.Parallel()
 				app := newApplication(false)
-				front := strings.NewReplacer(k.front...).Replace(directives)
-				c := newCaller(t, k.start(t, front, gateways(t, serve(t, app, nil), trusting(t))).url)
+				c := newCaller(t, k.start(t, k.before(t, pr), gateways(t, serve(t, app, nil), pr.secure)).url)
 				c.warm()
 				got := c.until(l.method, l.path, l.body, "k")
 				if got.body != l.path+", execution 1" || got.header.Get("Idempotency-Status") != "replayed" || got.proto != "HTTP/2.0" {
@@ -28,8 +26,8 @@ func TestHTTP2(t *testing.T) {
 			t.Run("between, "+l.name, func(t *testing.T) {
 				t.Parallel()
 				app := newApplication(true)
-				p := k.start(t, directives, twice(t, app, trusting(t)))
-				c := newCaller(t, "https://"+serve(t, newGateway(t, p.url, newStore(t)).Handler(), trusting(t)))
+				p := k.start(t, k.behind(t, pr), twice(t, app, pr.secure))
+				c := newCaller(t, pr.url(serve(t, newGateway(t, p.url, newStore(t)).Handler(), pr.secure)))
 				c.warm()
 				c.send(l.method, l.path, l.body, "k").want(t, http.StatusBadGateway, "unknown")
 				c.send(l.method, l.path, l.body, "k").want(t, http.StatusConflict, "")

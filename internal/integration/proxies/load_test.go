@@ -108,18 +108,20 @@ func places(t *testing.T, test func(t *testing.T, app *application, p *proxy, ur
 	t.Helper()
 	each(t, func(t *testing.T, k *kind) {
 		t.Helper()
-		t.Run("front", func(t *testing.T) {
-			t.Parallel()
-			app := newApplication(false)
-			p := k.start(t, replace(t, k.page(t), k.front...), gateways(t, serve(t, app, nil), nil))
-			test(t, app, p, p.url)
-		})
-		t.Run("between", func(t *testing.T) {
-			t.Parallel()
-			app := newApplication(false)
-			p := k.start(t, k.page(t), twice(t, app, nil))
-			test(t, app, p, "http://"+serve(t, newGateway(t, p.url, newStore(t)).Handler(), nil))
-		})
+		for _, pr := range protocols(t) {
+			t.Run("front, "+pr.name, func(t *testing.T) {
+				t.Parallel()
+				app := newApplication(false)
+				p := k.start(t, k.before(t, pr), gateways(t, serve(t, app, nil), pr.secure))
+				test(t, app, p, p.url)
+			})
+			t.Run("between, "+pr.name, func(t *testing.T) {
+				t.Parallel()
+				app := newApplication(false)
+				p := k.start(t, k.behind(t, pr), twice(t, app, pr.secure))
+				test(t, app, p, pr.url(serve(t, newGateway(t, p.url, newStore(t)).Handler(), pr.secure)))
+			})
+		}
 	})
 }
 

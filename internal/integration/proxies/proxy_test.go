@@ -1,6 +1,7 @@
 package proxies_test
 
 import (
+	"crypto/tls"
 	"net/http"
 	"strconv"
 	"strings"
@@ -39,6 +40,41 @@ func each(t *testing.T, test func(t *testing.T, k *kind)) {
 			test(t, k)
 		})
 	}
+}
+
+// protocol is the one that callers, proxies, gateways and applications speak, where a proxy lets them.
+type protocol struct {
+	name   string
+	secure *tls.Config // nil without TLS
+}
+
+func protocols(t *testing.T) []protocol {
+	t.Helper()
+	return []protocol{{"HTTP/1.1", nil}, {"HTTP/2", trusting(t)}}
+}
+
+// url returns the URL of a server at an address (host:port).
+func (p protocol) url(address string) string {
+	if p.secure == nil {
+		return "http://" + address
+	}
+	return "https://" + address
+}
+
+// behind returns the page's directives for a proxy behind the gateway, with these changes.
+func (k *kind) behind(t *testing.T, p protocol, changes ...string) string {
+	t.Helper()
+	directives := replace(t, k.page(t), changes...)
+	if p.secure != nil {
+		directives = replace(t, directives, k.secure...)
+	}
+	return directives
+}
+
+// before returns likewise those for a proxy in front of the gateway.
+func (k *kind) before(t *testing.T, p protocol, changes ...string) string {
+	t.Helper()
+	return strings.NewReplacer(k.front...).Replace(k.behind(t, p, changes...))
 }
 
 // settings differ between two configurations of a proxy.

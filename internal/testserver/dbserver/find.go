@@ -32,16 +32,26 @@ func find(program, hint string) (string, error) {
 	return "", &MissingError{What: program, Hint: hint}
 }
 
-// findPostgres returns the path of a program of PostgreSQL: from the folder that the environment names and nowhere else, so that
-// no two versions mix, or else from wherever find looks.
+// Find returns the path of a program, wherever Debian has put it.
+func Find(program string) (string, error) {
+	return find(program, "apt-get install it")
+}
+
+// findPostgres returns the path of a program of PostgreSQL.
 func findPostgres(program string) (string, error) {
-	dir := os.Getenv(EnvPostgresBin)
+	return findIn(EnvPostgresBin, program, postgresHint)
+}
+
+// findIn returns the path of a program: from the folder that the environment names and nowhere else, so that no two versions mix, or
+// else from wherever find looks.
+func findIn(env, program, hint string) (string, error) {
+	dir := os.Getenv(env)
 	if dir == "" {
-		return find(program, postgresHint)
+		return find(program, hint)
 	}
 	path, err := exec.LookPath(filepath.Join(dir, program))
 	if err != nil {
-		return "", &MissingError{What: program + " in " + dir, Hint: "see " + EnvPostgresBin}
+		return "", &MissingError{What: program + " in " + dir, Hint: "see " + env}
 	}
 	return filepath.Abs(path)
 }

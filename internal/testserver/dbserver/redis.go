@@ -40,10 +40,10 @@ func (h *Home) Redis(ctx context.Context, o *RedisOptions) (*Redis, error) {
 	if o == nil {
 		o = &RedisOptions{}
 	}
-	path, err := find("redis-server", redisHint)
+	path, err := findIn(EnvRedisBin, "redis-server", redisHint)
 	if err != nil {
 		var valkey error
-		if path, valkey = find("valkey-server", redisHint); valkey != nil {
+		if path, valkey = findIn(EnvRedisBin, "valkey-server", redisHint); valkey != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ const (
 	EnvPostgresBin  = "SEMEL_TEST_POSTGRES_BIN"  // the folder with initdb and postgres
 	EnvPostgresConf = "SEMEL_TEST_POSTGRES_CONF" // settings of postgresql.conf
 	EnvMySQLConf    = "SEMEL_TEST_MYSQL_CONF"    // options of mariadbd, without the dashes
+	EnvRedisBin     = "SEMEL_TEST_REDIS_BIN"     // the folder with redis-server or valkey-server
 	EnvRedisConf    = "SEMEL_TEST_REDIS_CONF"    // settings of redis.conf
 )
 

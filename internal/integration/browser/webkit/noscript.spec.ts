@@ -1,6 +1,6 @@
 import type { Copy } from "../tests/demo.ts";
 import { invoices } from "../tests/demo.ts";
-import { expect, fill, landed, open, press, test, text } from "./webkit.ts";
+import { By, expect, fill, Key, landed, open, press, test, text } from "./webkit.ts";
 
 // Nothing of Semel runs in the browser: the gateway alone makes the difference.
 test.use({ scripts: false });
@@ -28,3 +28,11 @@ for (const { name, rows } of copies) {
     await invoices(demo, name, rows(2));
   });
 }
+
+test("Enter three times on the protected copy", async ({ person, demo }) => {
+  await demo.network("protected", "delay", 500);
+  await open(person, demo, "protected", "Enter");
+  await person.findElement(By.css("#amount")).sendKeys(Key.ENTER, Key.ENTER, Key.ENTER);
+  await landed(person, 1);
+  await invoices(demo, "protected", 1);
+});

