@@ -98,8 +98,8 @@ bench-temporal: ## the same against Temporal; the first build of its server take
 soak: ## gateways at half of their rate for FOR (1m), while everything is disturbed: nothing may grow (STORE=postgres|mysql|redis|sqlite|log)
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/soak -for $(FOR) -store $(STORE) -out .cache
 
-races: ## races and kills at length: every guard with sixteen callers for each of thousands of keys, dedupe killed at every statement, flows killed a thousand times
-	@scripts/prepare --only 'postgresql mariadb redis' env SEMEL_LONG=races go test -tags long -count 1 -timeout 60m -run 'Race|Kill|Writers|Random' ./dbguard/... ./internal/dedupe ./flow
+races: ## races and kills at length: every guard with sixteen callers for each of thousands of keys, dedupe killed at every statement, flows killed a thousand times, logs cut short
+	@scripts/prepare --only 'postgresql mariadb redis' env SEMEL_LONG=races go test -tags long -count 1 -timeout 60m -run 'Race|Kill|Writers|Random|PowerCut' ./dbguard/... ./internal/dedupe ./flow ./store/logstore
 
 prove: ## kills processes and databases, cuts connections and moves clocks for FOR (1m), and judges every answer (SCENARIOS=regexp)
 	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./internal/prove -for $(FOR) -only '$(SCENARIOS)'

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/pgstore"
@@ -21,10 +21,7 @@ import (
 // there once, and each Undo (promises 3 and 4).
 func TestDatabaseKilled(t *testing.T) {
 	t.Parallel()
-	runs, kills := 40, 2
-	if os.Getenv("SEMEL_LONG") != "" {
-		runs, kills = 500, 25
-	}
+	runs, kills := claimtest.Times(40, 200, 500), claimtest.Times(2, 10, 25)
 	server := testserver.StartPostgres(t, nil)
 	l := openPostgresLedger(t, server.DSN())
 	service := sync.Map{} // the keys of calls, with their amounts

@@ -15,6 +15,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -163,11 +164,7 @@ func killedAt(t *testing.T, point string, fail bool) {
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	kills := 5
-	if os.Getenv("SEMEL_LONG") != "" {
-		kills = 60
-	}
-	for range kills {
+	for range claimtest.Times(5, 25, 60) {
 		cmd := child(t, folder)
 		<-time.After(100*time.Millisecond + rand.N(500*time.Millisecond))
 		_ = cmd.Process.Kill()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/operator"
 )
@@ -117,12 +118,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	for _, tr := range trials() {
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
-			runs := 5
-			if os.Getenv("SEMEL_LONG") != "" {
-				runs = 130 // of four trials
-				if tr.callback {
-					runs = 260 // of two
-				}
+			runs := claimtest.Times(5, 40, 130) // of four trials
+			if tr.callback {
+				runs = claimtest.Times(5, 80, 260) // of two
 			}
 			folder := t.TempDir()
 			s, err := tr.open(t.Context(), folder)

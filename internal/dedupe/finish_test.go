@@ -210,7 +210,7 @@ func TestKilledFinish(t *testing.T) {
 		p := b.plan("invoice", "tenant;lower(trim(number))", q)
 		file := b.write(p)
 		before := b.state()
-		stride := b.stride(11, 3)
+		stride := b.stride(11, 7, 3)
 		finishing, undoing := 0, 0
 		for at, more := 3, true; more; at += stride {
 			b.guard(p)

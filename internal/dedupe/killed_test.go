@@ -84,14 +84,11 @@ func dialectOf(dsn string) string {
 }
 
 // stride is the distance between statements at which verbs are killed. MariaDB has more of them, and each definition is flushed.
-func (b *bench) stride(usual, long int) int {
-	switch {
-	case claimtest.Long():
-		return long
-	case b.Dialect == dialect.MySQL:
-		return 2 * usual
+func (b *bench) stride(usual, long, races int) int {
+	if b.Dialect == dialect.MySQL {
+		usual *= 2
 	}
-	return usual
+	return claimtest.Times(usual, long, races)
 }
 
 // killed runs a verb in a process that is killed at a statement; it reports false when the verb ended before that.
@@ -117,7 +114,7 @@ func TestKilledGuard(t *testing.T) {
 		b.invoices()
 		p := b.plan("invoice", "tenant;lower(trim(number))", marking())
 		file := b.write(p)
-		stride := b.stride(7, 2)
+		stride := b.stride(7, 5, 2)
 		installing, removing, complete := 0, 0, ""
 		for at, more := 1, true; more; at += stride {
 			more = b.killed("install", file, at)

@@ -44,10 +44,7 @@ type randomRef struct {
 // database gets.
 func TestRandomSchemas(t *testing.T) {
 	t.Parallel()
-	n := 12
-	if claimtest.Long() {
-		n = 50
-	}
+	n := claimtest.Times(12, 24, 50)
 	if seeds := os.Getenv("SEMEL_DEDUPE_SEEDS"); seeds != "" {
 		n = must.Get(strconv.Atoi(seeds))
 	}

@@ -109,10 +109,7 @@ func TestWritersAllTheWay(t *testing.T) {
 		b.exec("CREATE TABLE invoice (id bigint PRIMARY KEY, number varchar(20), merged_into bigint)",
 			"CREATE TABLE line (id bigint PRIMARY KEY, invoice_id bigint NOT NULL, pos bigint, amount int, merged_into bigint"+live+", FOREIGN KEY (invoice_id) REFERENCES invoice (id))",
 			"CREATE UNIQUE INDEX line_pos ON line (invoice_id, pos"+b.by(") WHERE merged_into IS NULL", ", live)", ""))
-		groups, rounds := 200, 1
-		if claimtest.Long() {
-			groups, rounds = 1000, 2
-		}
+		groups, rounds := claimtest.Times(200, 500, 1000), claimtest.Times(1, 1, 2)
 		b.fill("invoice (id, number)", 3*groups, func(i int) string { return fmt.Sprintf("%d, 'n-%d'", i, i%groups) })
 		b.exec("INSERT INTO line (id, invoice_id, pos, amount) SELECT id, id, id % 2, 1 FROM invoice", "ANALYZE"+b.by("", " TABLE invoice, line", ""))
 		w := b.startWriters(4, groups)

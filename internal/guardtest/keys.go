@@ -3,6 +3,6 @@
 package guardtest
 
 const (
-	keys            = 200
+	keys            = 80
 	raceInSnapshots = true
 )

@@ -13,7 +13,7 @@ import (
 // Keys is 25 under the race detector, which finds a data race of a guard in its
 // first rounds and makes each of them several times as expensive. Whether a
 // database lets two callers win may take many more: without the detector Keys is
-// 200 (make test-long), and 2000 in make races.
+// 80 (make test-long), and 2000 in make races.
 const (
 	Callers = 16
 	Keys    = keys

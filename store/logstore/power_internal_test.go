@@ -60,15 +60,11 @@ func (j *jumpy) Now() time.Time { return time.Unix(1_700_000_000, j.ns.Add(int64
 // all, no fence is given twice, and the clock goes on.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(6)
-	if claimtest.Long() {
-		seeds = 2000
-	}
 	base := rand.Uint64()
-	for i := range seeds {
-		runPower(t, base+i)
+	for i := range claimtest.Times(6, 400, 2000) {
+		runPower(t, base+uint64(i))
 		if t.Failed() {
-			t.Logf("seed %d", base+i)
+			t.Logf("seed %d", base+uint64(i))
 			return
 		}
 	}
