@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 const supported = true
@@ -38,10 +39,19 @@ func sendSignal(pid int, name string) {
 	_ = syscall.Kill(pid, signals[name]) // it may have ended on its own; the caller waits for that
 }
 
+// stopChecks bounds how often killTree looks whether a process has stopped, a millisecond apart.
+const stopChecks = 1000
+
 // killTree sends SIGKILL to a process and its children, and returns the children. The process is stopped first, so that
 // it cannot have another child.
 func killTree(pid int) []int {
 	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	for range stopChecks {
+		if state, _ := processState(pid); state != "R" && state != "S" && state != "D" {
+			break
+		}
+		time.Sleep(time.Millisecond) //nolint:forbidigo // no event tells that a process has stopped, unless it is a child that is waited for
+	}
 	children := childrenOf(pid)
 	for _, p := range append([]int{pid}, children...) {
 		_ = syscall.Kill(p, syscall.SIGKILL)
@@ -68,10 +78,12 @@ func childrenOf(pid int) []int {
 	return children
 }
 
-// gone says whether the processes have ended; a zombie counts as ended.
+// gone says whether the processes have ended; a zombie counts as ended once its last thread has let go of what they listened on.
 func gone(pids []int) bool {
 	for _, pid := range pids {
-		if state, _ := processState(pid); state != "" && state != "Z" && state != "X" {
+		state, _ := processState(pid)
+		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if state != "" && state != "Z" && state != "X" || err == nil && len(threads) > 1 {
 			return false
 		}
 	}
