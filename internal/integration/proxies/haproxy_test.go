@@ -23,6 +23,7 @@ func haproxy() *kind {
 		eager:     haproxyWith("option http-buffer-request\n\tretry-on all-retryable-errors"),
 		buffering: []string{"bind :80", "option http-buffer-request\n\tbind :80"},
 		streaming: []string{"bind :80", "option http-no-delay\n\tbind :80"},
+		badHeader: true,
 		secure: []string{
 			"bind :80", "bind :80 ssl crt " + tlsMark + " alpn h2,http/1.1",
 			firstUpstream, firstUpstream + " ssl verify none alpn h2", secondUpstream, secondUpstream + " ssl verify none alpn h2",

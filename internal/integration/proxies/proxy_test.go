@@ -26,6 +26,7 @@ type kind struct {
 	// that do not; secure into some with HTTP/2 over TLS on both sides, where the proxy speaks it. They hold texts and what replaces them.
 	buffering, streaming, secure []string
 	front                        []string // turns them likewise into what is enough in front of the gateway
+	badHeader                    bool     // over HTTP/2 it passes on a header with a control byte, which no server takes, and answers 502 itself
 	http1Behind                  bool     // it speaks no HTTP/2 to the server behind it
 }
 
