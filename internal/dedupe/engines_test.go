@@ -21,6 +21,29 @@ func in(t *testing.T, d dialect.Dialect) *bench {
 	return wrap(t, databases.Open(t, d))
 }
 
+// A server of MySQL may take no table without a primary key (sql_require_primary_key, which MariaDB lacks).
+func TestTablesHavePrimaryKeys(t *testing.T) {
+	t.Parallel()
+	b := in(t, dialect.MySQL)
+	b.invoices()
+	made := 0
+	b.in.Before(func(statement string) {
+		if !strings.HasPrefix(statement, "CREATE TABLE ") {
+			return
+		}
+		made++
+		if !strings.Contains(statement, "PRIMARY KEY") {
+			t.Errorf("no primary key: %s", statement)
+		}
+	})
+	p := b.plan("invoice", "tenant;lower(trim(number))", once())
+	b.guard(p)
+	b.merge(p)
+	if made == 0 {
+		t.Error("no table was made")
+	}
+}
+
 // Values of every type come back as they were, keys among them.
 func TestValuesOfMariaDB(t *testing.T) {
 	t.Parallel()

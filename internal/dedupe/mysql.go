@@ -313,7 +313,7 @@ func (mysqlEngine) createFate(t *table) []string {
 		as(texts.Of(t.checks, func(string) string { return "cast(0 AS decimal(65, 30))" }), "v"))
 	return []string{
 		"DROP TABLE IF EXISTS " + t.fate(),
-		"CREATE TABLE " + t.fate() + " (UNIQUE KEY o (" + list(t.oldID("")) + "), KEY w (" + list(t.winner("")) + ")) ENGINE = InnoDB AS SELECT " + list(columns) + " FROM " + t.path + " AS t LIMIT 0",
+		"CREATE TABLE " + t.fate() + " (PRIMARY KEY (" + list(t.oldID("")) + "), KEY w (" + list(t.winner("")) + ")) ENGINE = InnoDB AS SELECT " + list(columns) + " FROM " + t.path + " AS t LIMIT 0",
 	}
 }
 
