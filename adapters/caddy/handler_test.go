@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/testserver"
@@ -194,6 +195,8 @@ func TestReload(t *testing.T) {
 		app := newApplication(t)
 		p := start(t, strings.Replace(protected, "{env.STORE}", store, 1)+app.address)
 		begun, hold := make(chan struct{}), make(chan struct{})
+		release := sync.OnceFunc(func() { close(hold) })
+		t.Cleanup(release) // a reload that fails ends the test
 		slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			close(begun)
 			<-hold
@@ -205,7 +208,7 @@ func TestReload(t *testing.T) {
 		go func() { first <- p.post("k", "a") }()
 		<-begun
 		p.reload()
-		close(hold)
+		release()
 		if got := <-first; got.status != http.StatusCreated {
 			t.Errorf("%s: the request that ran: %+v", store, got)
 		}
