@@ -230,7 +230,7 @@ func TestRescuedWhileRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := newShop(t)
-			jobs := s.jobs(t, &semelriver.Options{Policy: semel.Policy{Lease: 300 * time.Millisecond}})
+			jobs := s.jobs(t, &semelriver.Options{Policy: semel.Policy{Lease: 3 * time.Second}})
 			working, held := make(chan struct{}, 8), make(chan struct{})
 			release := sync.OnceFunc(func() { close(held) })
 			first := &worker{jobs: jobs, hold: func(context.Context, string) error {
