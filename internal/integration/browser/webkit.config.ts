@@ -9,6 +9,6 @@ export default defineConfig({
   expect: { timeout: 30_000 },
   workers: 1,
   forbidOnly: true,
-  retries: 1, // as in Chromium
+  retries: 2, // its driver loses events on a busy machine
   reporter: [["list"]],
 });
