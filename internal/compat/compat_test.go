@@ -86,7 +86,7 @@ func TestReadReport(t *testing.T) {
 	}
 }
 
-// The version of a proxy or a browser is what it says of itself.
+// reports finds the version in what a proxy or a browser prints.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	_, _, version, err := reports("", "go", "version")(t.Context(), nil)
@@ -94,7 +94,7 @@ func TestReports(t *testing.T) {
 		t.Errorf("got %q, error %v; want %q", version, err, want)
 	}
 	if _, _, _, err := reports("", "go", "env", "GOHOSTOS")(t.Context(), nil); err == nil {
-		t.Error("no version is no error")
+		t.Error("a program that prints no version was accepted")
 	}
 }
 
@@ -104,7 +104,7 @@ func TestPut(t *testing.T) {
 	all := results{}
 	all.put("s", row{Version: "1", Date: "d1", Cells: map[string]cell{"a": {Passed: 1}, "b": {Passed: 2}}})
 	all.put("s", row{Version: "1", Date: "d2", Cells: map[string]cell{"a": {Passed: 3}}})
-	if diff := cmp.Diff(row{Version: "1", Date: "d2", Cells: map[string]cell{"a": {Passed: 3}, "b": {Passed: 2}}}, all["s"]); diff != "" {
+	if diff := cmp.Diff(row{Version: "1", Date: "d1", Cells: map[string]cell{"a": {Passed: 3}, "b": {Passed: 2}}}, all["s"]); diff != "" {
 		t.Error(diff)
 	}
 	all.put("s", row{Version: "2", Date: "d3", Cells: map[string]cell{"b": {Passed: 4}}})

@@ -1,9 +1,9 @@
-// Program compat runs the tests of the stores, guards and tools on many servers, one after the other, and writes
-// docs/compatibility.md from what it saw. Start it through scripts/compatibility, which installs the servers.
+// Program compat runs our tests on many servers, proxies and browsers, one after the other, and writes
+// docs/compatibility.md from the results. Start it through scripts/compatibility, which installs them.
 //
 //	compat -only 'PostgreSQL 18' -suite contract
 //
-// Results are kept in results.json: a run replaces those of the servers and suites that it ran, and leaves the others.
+// Results are kept in results.json: a run replaces those of the targets and suites that it ran, and leaves the others.
 package main
 
 import (
@@ -35,7 +35,7 @@ var errFound = errors.New("tests failed: see above")
 
 func run(ctx context.Context, args []string, log io.Writer) error {
 	flags := flag.NewFlagSet("compat", flag.ContinueOnError)
-	only := flags.String("only", ".", "the servers, proxies and browsers to run, as a `regexp` of their names")
+	only := flags.String("only", ".", "the servers, proxies and browsers to run, as a `regexp` of their names; ^$ writes the page only")
 	suite := flags.String("suite", ".", "the suites to run, as a `regexp` of their names")
 	write := flags.Bool("write", true, "write the results and the page")
 	if err := flags.Parse(args); err != nil {

@@ -12,10 +12,10 @@ const (
 	pageFile    = "docs/compatibility.md"
 )
 
-// results are the rows of the page by the names of their servers.
+// results are the rows of the page by the names of their targets.
 type results map[string]row
 
-// row holds what a server showed.
+// row holds what a target showed.
 type row struct {
 	Version string          `json:"version"`
 	Date    string          `json:"date"`
@@ -49,11 +49,14 @@ func (r *row) passed() (n int) {
 	return n
 }
 
-// put replaces what a run saw; suites of the same version that it did not run stay.
+// put replaces what a run saw; suites of the same version that it did not run stay, and then the date is that of the oldest.
 func (all results) put(name string, r row) {
 	if old, found := all[name]; found && old.Version == r.Version {
 		cells := maps.Clone(old.Cells)
 		maps.Copy(cells, r.Cells)
+		if len(r.Cells) < len(cells) {
+			r.Date = min(old.Date, r.Date)
+		}
 		r.Cells = cells
 	}
 	all[name] = r

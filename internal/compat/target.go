@@ -156,7 +156,7 @@ func startRedis(ctx context.Context, home *dbserver.Home) (variable, value, vers
 	return dbserver.EnvRedis, s.Addr(), version, err
 }
 
-// clusterNodes is one more than the tests know of, so that no test depends on their number.
+// clusterNodes differs from the size of the shared cluster, so that no test depends on it.
 const clusterNodes = 6
 
 func startCluster(ctx context.Context, home *dbserver.Home) (variable, value, version string, err error) {
@@ -192,7 +192,7 @@ func redisVersion(ctx context.Context, s *dbserver.Redis) (string, error) {
 		name, version, _ := strings.Cut(strings.TrimSpace(line), ":")
 		found[name] = version
 	}
-	version := cmp.Or(found["valkey_version"], found["redis_version"]) // Valkey reports that of the Redis that it is compatible with, too
+	version := cmp.Or(found["valkey_version"], found["redis_version"]) // Valkey also reports the version of the Redis that it is compatible with
 	if version == "" {
 		return "", fmt.Errorf("%s does not report its version", s.Addr())
 	}
