@@ -8,7 +8,7 @@ import (
 	"github.com/semel-dev/semel/internal/must"
 )
 
-// Long reports whether the long form of tests is wanted (SEMEL_LONG=1), with variants of what other tests show.
+// Long reports whether the long form of tests is wanted (SEMEL_LONG is set, to races as well), with variants of what other tests show.
 func Long() bool { return os.Getenv("SEMEL_LONG") != "" }
 
 // Times returns how often something is done in the short form, in the long one, and in make races (SEMEL_LONG=races).

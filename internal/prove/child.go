@@ -66,16 +66,14 @@ func (c *child) up(ctx context.Context) (err error) {
 	return nil
 }
 
-// working waits until the process that does an errand has opened its store, and reports whether it did before ctx ended.
-func (c *child) working(ctx context.Context) bool {
+// working waits until the process that does an errand has opened its store, or ctx ends.
+func (c *child) working(ctx context.Context) {
 	c.mu.Lock()
 	opened := c.opened
 	c.mu.Unlock()
 	select {
 	case <-opened.made:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -32,9 +32,9 @@ func find(program, hint string) (string, error) {
 	return "", &MissingError{What: program, Hint: hint}
 }
 
-// Find returns the path of a program, wherever Debian has put it.
+// Find returns the path of a program that is on PATH or where Debian puts servers.
 func Find(program string) (string, error) {
-	return find(program, "apt-get install it")
+	return find(program, "scripts/compatibility installs it")
 }
 
 // findPostgres returns the path of a program of PostgreSQL.

@@ -39,7 +39,7 @@ func sendSignal(pid int, name string) {
 	_ = syscall.Kill(pid, signals[name]) // it may have ended on its own; the caller waits for that
 }
 
-// stopChecks bounds how often killTree looks whether a process has stopped, a millisecond apart.
+// stopChecks bounds how often killTree checks whether a process has stopped, a millisecond apart.
 const stopChecks = 1000
 
 // killTree sends SIGKILL to a process and its children, and returns the children. The process is stopped first, so that
