@@ -206,7 +206,7 @@ func parseUpstream(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	switch {
-	case err != nil && strings.Contains(text, "@"), err == nil && (u.User != nil || strings.Contains(u.Opaque, "@")):
+	case strings.Contains(text, "@") && (err != nil || u.User != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
 		// Said without the URL, and without url.Parse's error, which quotes it.
 		return nil, errors.New("upstream holds a user name or password (callers' credentials are passed on as they are; remove it)")
 	case err != nil:

@@ -50,7 +50,7 @@ func (g *Gateway) newNext() http.Handler {
 		case answer.begun:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
 		default:
-			f := newFailure(r.Context(), err, true)
+			f := newFailure(r.Context(), err, true, false)
 			f.sent = sent.sent() || mark.Of[semel.State](err) != semel.StateReleased // the last of several attempts may not have connected
 			g.fail(w, r, f)
 		}

@@ -3,11 +3,13 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -48,6 +50,28 @@ func TestOneCommitOnRefusedStream(t *testing.T) {
 			commits.Store(0)
 			check(t, "a read, which may be repeated", d.send(t, http.MethodGet, "/", ""), 200, "")
 			wantActed(t, commits, 2)
+		})
+	}
+}
+
+// TestRefusedAndDown (promise 3): nor does it help that such an upstream takes no new connection: net/http then fails to dial, after
+// it had sent the request.
+func TestRefusedAndDown(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range refusals() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var front net.Listener
+			commits, target, secure := refuser(t, func(f *http2.Framer, stream uint32) {
+				_ = front.Close() // as a proxy does that restarts
+				refuse(f, stream)
+			})
+			front = listen(t)
+			go relay(t.Context(), front, strings.TrimPrefix(target, "https://"))
+			d := open(t, "https://"+front.Addr().String(), func(c *gateway.Config) { c.UpstreamTLS = secure })
+			check(t, "first", d.send(t, http.MethodPost, "/", "", canonicalKey, "k-1"), 502, "outcome-unknown")
+			check(t, "retry", d.send(t, http.MethodPost, "/", "", canonicalKey, "k-1"), 409, "outcome-unknown")
+			wantActed(t, commits, 1)
 		})
 	}
 }
@@ -106,6 +130,22 @@ func TestNextOnRefusedStream(t *testing.T) {
 			wantActed(t, commits, 3)
 		})
 	}
+}
+
+// relay takes one connection, and passes on what it carries until both sides have ended.
+func relay(ctx context.Context, from net.Listener, to string) {
+	near, err := from.Accept()
+	if err != nil {
+		return
+	}
+	defer near.Close() //nolint:errcheck // its peer has heard all
+	far, err := new(net.Dialer).DialContext(ctx, "tcp", to)
+	if err != nil {
+		return
+	}
+	defer far.Close() //nolint:errcheck // likewise
+	go func() { _, _ = io.Copy(far, near) }()
+	_, _ = io.Copy(near, far)
 }
 
 // refusing is a gateway before an upstream that commits every request, and refuses each that comes first.

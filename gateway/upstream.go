@@ -72,13 +72,13 @@ func newUpstream(c *Config) *upstream {
 func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	disguise(req)
 	if err := inHand(req); err != nil {
-		return nil, newFailure(req.Context(), err, false)
+		return nil, newFailure(req.Context(), err, false, false)
 	}
 	claimed := semel.ClaimFrom(req.Context()) != nil
 	if reads := req.Method == http.MethodGet || req.Method == http.MethodHead; reads && !claimed {
 		res, err := u.send(req)
 		if err != nil {
-			return nil, newFailure(req.Context(), err, true)
+			return nil, newFailure(req.Context(), err, true, false)
 		}
 		return res, nil
 	}
@@ -88,7 +88,7 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := u.send(req.WithContext(ctx))
 	if err != nil {
 		cancel(nil)
-		return nil, newFailure(req.Context(), err, sent.sent() || !claimed)
+		return nil, newFailure(req.Context(), err, sent.sent() || !claimed, sent.acted())
 	}
 	if !claimed {
 		return res, nil
@@ -152,12 +152,14 @@ type failure struct {
 	err   error
 }
 
-func newFailure(ctx context.Context, err error, sent bool) *failure {
+// newFailure judges an error. That no connection could be made says that nothing was sent, unless net/http had acted on one before,
+// on which the upstream then said that it had not processed the request.
+func newFailure(ctx context.Context, err error, sent, acted bool) *failure {
 	f := &failure{class: failureNoAnswer, sent: sent, err: err}
 	dial, dialing := errors.AsType[*net.OpError](err)
 	timeout, ok := errors.AsType[net.Error](err)
 	switch {
-	case dialing && dial.Op == "dial":
+	case dialing && dial.Op == "dial" && !acted:
 		f.class, f.sent = failureUnreachable, false
 	case !sent:
 		f.class = failureUnreachable
@@ -213,6 +215,7 @@ type sending struct {
 	moved  bool
 	shared bool // the last connection speaks HTTP/2
 	wrote  bool // the header went out
+	seen   bool // an earlier connection may have shown the upstream the request
 }
 
 func (s *sending) wroteHeaders() {
@@ -236,6 +239,7 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 		s.forbid()
 	}
 	s.note()
+	s.seen = s.seen || s.shared && s.wrote
 	conn := info.Conn
 	s.shared = false
 	if secure, ok := conn.(*tls.Conn); ok {
@@ -253,8 +257,17 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 // note remembers what the connection tried before has seen.
 func (s *sending) note() {
 	if s.conn != nil && s.conn.written.Load() != s.before {
-		s.moved = true
+		s.moved, s.seen = true, true
 	}
+}
+
+// acted reports whether the upstream may have seen the request on a connection that was there. Unlike sent, it does not take an
+// HTTP/2 connection for that before the header was written.
+func (s *sending) acted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note()
+	return s.seen || s.shared && s.wrote
 }
 
 func (s *sending) sent() bool {
