@@ -36,7 +36,7 @@ type exchange struct {
 
 	// asked is Envoy's message that waits for a reply; nil for none.
 	asked *service.ProcessingRequest
-	// request is the header as Envoy sent it, and upstream what Envoy has received from the application.
+	// request is the header as Envoy has it, and upstream what Envoy has received from the application.
 	request  http.Header
 	upstream upstream
 	answer   answer
@@ -166,9 +166,13 @@ func (x *exchange) readBody() ([]byte, error) {
 	if x.asked.GetRequestHeaders() == nil {
 		return nil, io.ErrUnexpectedEOF // the request is on its way already
 	}
-	if err := x.stream.Send(proceeding(x.asked, nil, buffering())); err != nil {
+	// The reply to trailers, which may come without a body before them, cannot change the header any more.
+	once := x.request.Clone()
+	once.Set(retriesHeader, "0")
+	if err := x.stream.Send(proceeding(x.asked, mutation(x.request, once), buffering())); err != nil {
 		return nil, err
 	}
+	x.request = once
 	m, err := x.wait(x.ctx)
 	switch {
 	case err != nil:

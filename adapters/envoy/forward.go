@@ -32,18 +32,23 @@ func forward(w http.ResponseWriter, r *http.Request) error {
 	return x.receive(r.Context(), w)
 }
 
+// retriesHeader bounds the router's retries of a request.
+const retriesHeader = "X-Envoy-Max-Retries"
+
 // proceed lets Envoy pass the request on, with what has changed in its header. An error means that the reply was not sent.
 func (x *exchange) proceed(header http.Header, claimed bool) error {
 	if err := x.ctx.Err(); err != nil {
 		return context.Cause(x.ctx)
 	}
+	if claimed {
+		header = header.Clone()
+		header.Set(retriesHeader, "0")
+	}
 	change, mode := mutation(x.request, header), buffering()
 	if header == nil {
 		change = nil
 	}
-	if claimed {
-		change.SetHeaders = append(change.SetHeaders, overwrite("x-envoy-max-retries", "0"))
-	} else {
+	if !claimed {
 		mode = passing(len(x.answer.header) > 0)
 		x.passed = true
 	}

@@ -33,7 +33,7 @@ func (x *exchange) newRequest() (*http.Request, error) {
 	delete(header, "Transfer-Encoding") // of the caller's connection
 	if !got.GetEndOfStream() {
 		r.Body, r.ContentLength = &requestBody{x: x}, -1
-		if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n >= 0 {
+		if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > 0 { // with 0, Envoy may still send an empty body before it passes the request on
 			r.ContentLength = n
 		}
 	}

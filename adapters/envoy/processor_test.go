@@ -344,13 +344,62 @@ func TestTrailers(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"a", ""} {
 		e := start(t, nil)
+		retries := ""
+		e.application = func(w http.ResponseWriter, r *http.Request) {
+			retries = r.Header.Get("X-Envoy-Max-Retries")
+			e.create(w, r)
+		}
 		for range 2 {
 			if got := e.do(request{method: http.MethodPost, path: "/orders", key: "k", body: body, trailers: true}); got.body != "order 1 of "+body {
 				t.Errorf("%q: %+v", body, got)
 			}
 		}
 		e.want(1)
+		if retries != "0" {
+			t.Errorf("%q: the router may retry a claimed request %q times", body, retries)
+		}
 	}
+}
+
+// Without a claim, the router's retries stay as the caller wanted them.
+func TestRetriesWithoutAClaim(t *testing.T) {
+	t.Parallel()
+	e := start(t, nil)
+	for _, want := range []string{"", "3"} {
+		header := http.Header{}
+		if want != "" {
+			header.Set("X-Envoy-Max-Retries", want)
+		}
+		e.application = func(w http.ResponseWriter, r *http.Request) {
+			if got := r.Header.Get("X-Envoy-Max-Retries"); got != want {
+				t.Errorf("got %q retries, want %q", got, want)
+			}
+			e.create(w, r)
+		}
+		e.do(request{method: http.MethodPost, path: "/orders", body: "a", header: header})
+	}
+}
+
+// A caller may announce no body, and end the request with an empty one.
+func TestEmptyBody(t *testing.T) {
+	t.Parallel()
+	e := start(t, nil)
+	for range 2 {
+		c := e.open(request{method: http.MethodPost, path: "/orders", key: "k", header: http.Header{"Content-Length": {"0"}}, trailers: true})
+		got := c.askHeader()
+		if got == nil {
+			_, got = c.exchange(&service.ProcessingRequest{Request: &service.ProcessingRequest_RequestBody{RequestBody: &service.HttpBody{EndOfStream: true}}})
+		}
+		if got == nil {
+			answer := c.forward()
+			got = &answer
+		}
+		if got.status != http.StatusCreated || got.body != "order 1 of " {
+			t.Errorf("%+v", got)
+		}
+		c.cut()
+	}
+	e.want(1)
 }
 
 // A rule whose key is made of a header judges a request with a body and trailers as any other does.
