@@ -37,6 +37,9 @@ func newLife(tb testing.TB, s server, err error) *life {
 	return &life{tb: tb, s: s}
 }
 
+// Log is the end of what the server wrote.
+func (l *life) Log() string { return l.s.Log() }
+
 // Addr is host:port. It stays the same over restarts.
 func (l *life) Addr() string { return l.s.Addr() }
 

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +130,37 @@ func TestAccounts(t *testing.T) {
 		t.Error("a read-only store claimed")
 	}
 	wantFull(t, open(t, as("small:limits"), nil))
+}
+
+// A login that a server refuses for a while ends nothing.
+func TestRefusedLogin(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	claimtest.NoError(t, errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))) //nolint:gosec // the server runs as another user
+	file := filepath.Join(dir, "accounts.conf")
+	accept := func(password string) {
+		text := "no_auth_user: any\naccounts { A { jetstream: enabled, users: [{ user: any, password: any }, { user: app, password: " + password + " }] } }"
+		claimtest.NoError(t, os.WriteFile(file, []byte(text), 0o644)) //nolint:gosec // likewise
+	}
+	accept("sesame")
+	o := serverOptions
+	o.Conf = "include " + strconv.Quote(strings.Repeat("../", 16)+file)
+	server := testserver.StartNATS(t, &o)
+	restart := func() {
+		server.Kill()
+		server.Start()
+	}
+	s := open(t, "nats://app:sesame@"+server.Addr()+"?sync=always&stream=S1&subject=s1", nil)
+	claimtest.Settles(t, s, claimtest.Wins(t, s, claimtest.Params("k")), claimtest.Completed("answer"))
+	accept("another")
+	restart()
+	testserver.Eventually(t, "the login is refused more than once", func() bool { return strings.Count(server.Log(), "authentication error") > 2 })
+	accept("sesame")
+	restart()
+	testserver.Eventually(t, "the store works again", func() bool {
+		rec, err := s.Lookup(t.Context(), claimtest.Params("k").Digest)
+		return err == nil && rec.State == semel.StateCompleted
+	})
 }
 
 // wantFull fills a store, and fails the test unless it then refuses claims, and settles

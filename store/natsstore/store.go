@@ -125,7 +125,8 @@ func (d *dsn) connect(ctx context.Context, made *atomic.Pointer[link]) (*nats.Co
 		o.Timeout = min(dialTimeout, time.Until(deadline))
 	}
 	o.MaxReconnect, o.CustomReconnectDelayCB = -1, reconnectDelay
-	o.ReconnectBufSize = -1 // what cannot be sent now fails now: the caller of a verb repeats it
+	o.IgnoreAuthErrorAbort = true // a login may be refused for a while, such as by a service that the server asks
+	o.ReconnectBufSize = -1       // what cannot be sent now fails now: the caller of a verb repeats it
 	o.ReconnectErrCB = func(*nats.Conn, error) {
 		if l := made.Load(); l != nil {
 			l.change()
