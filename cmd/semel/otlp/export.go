@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -31,9 +32,22 @@ const maxErrorBytes = 1 << 10
 // serviceName is the service.name of a gateway, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES has another.
 const serviceName = "semel-gateway"
 
+// words hands on what the SDK complains about, without the values: malformed headers are among them, with the credentials that they hold.
+type words struct{ log *slog.Logger }
+
+func (words) Init(logr.RuntimeInfo)            {}
+func (words) Enabled(int) bool                 { return false }
+func (words) Info(int, string, ...any)         {}
+func (w words) WithValues(...any) logr.LogSink { return w }
+func (w words) WithName(string) logr.LogSink   { return w }
+func (w words) Error(_ error, text string, _ ...any) {
+	w.log.LogAttrs(context.Background(), slog.LevelWarn, "OpenTelemetry's settings", slog.String("error", text))
+}
+
 // export is the telemetry of the command. The SDK reads its other settings, such as headers, time limits and the sampler, from the
 // environment variables of its specification. Its processors have bounded queues and drop what these do not hold.
 func export(ctx context.Context, endpoint *url.URL, metrics prometheus.Gatherer, log *slog.Logger) (*command.Export, error) {
+	otel.SetLogger(logr.New(words{log}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "OpenTelemetry", slog.Any("error", brief{err}))
 	}))

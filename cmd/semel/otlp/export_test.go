@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/hex"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -321,5 +325,20 @@ func TestEndpoint(t *testing.T) {
 		if err == nil || command.ProcessState.ExitCode() != 2 || !bytes.Contains(out, []byte("--otlp")) || bytes.Contains(out, []byte("secret")) {
 			t.Errorf("%s: %v, %s", url, err, out)
 		}
+	}
+}
+
+// TestMalformedHeaders: what the SDK says of headers that it cannot read holds no credentials, and is in the log.
+func TestMalformedHeaders(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer s3cret")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "authorization=Basic s3cret%zz")
+	var log bytes.Buffer
+	e, err := export(t.Context(), &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
+	claimtest.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // no collector is there
+	_ = e.Close(ctx)
+	if got := log.String(); strings.Contains(got, "s3cret") || !strings.Contains(got, "settings") {
+		t.Errorf("the log says %q, want that headers are malformed, without what they hold", got)
 	}
 }
