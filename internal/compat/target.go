@@ -79,7 +79,10 @@ func servers() []target {
 		},
 		{name: "Redis 7", start: startRedis, suites: redisSuites()},
 		{name: "Redis 7, cluster of six", start: startCluster, suites: clusterSuites()},
-		{name: "Valkey 8", binaries: valkey(), start: startRedis, suites: redisSuites()},
+		{
+			name: "Valkey 8", binaries: valkey(), start: startRedis, suites: redisSuites(),
+			known: map[string]string{"TestTokensExpire": "the library that moves the clocks of servers does not work with this build: the server does not start with it"},
+		},
 		{name: "Valkey 8, cluster of six", binaries: valkey(), start: startCluster, suites: clusterSuites()},
 	}
 }
