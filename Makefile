@@ -35,10 +35,10 @@ check: ## linters (go vet is one of them), formatting, architecture, shell scrip
 
 lint: $(TOOLS)/stamp
 	@$(TOOLS)/golangci-lint fmt --diff
-	@for module in $$(scripts/modules); do \
+	@failed=0; for module in $$(scripts/modules); do \
 		echo "golangci-lint run in $$module"; \
-		(cd $$module && "$(CURDIR)/$(TOOLS)/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...); \
-	done
+		(cd $$module && "$(CURDIR)/$(TOOLS)/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...) || failed=1; \
+	done; exit $$failed
 
 arch:
 	go test ./internal/archtest

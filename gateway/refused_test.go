@@ -138,12 +138,12 @@ func relay(ctx context.Context, from net.Listener, to string) {
 	if err != nil {
 		return
 	}
-	defer near.Close() //nolint:errcheck // its peer has heard all
+	defer near.Close()
 	far, err := new(net.Dialer).DialContext(ctx, "tcp", to)
 	if err != nil {
 		return
 	}
-	defer far.Close() //nolint:errcheck // likewise
+	defer far.Close()
 	go func() { _, _ = io.Copy(far, near) }()
 	_, _ = io.Copy(near, far)
 }

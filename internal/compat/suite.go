@@ -25,11 +25,13 @@ func postgresSuites() []suite {
 	}, sqlSuites(notPostgres)...)
 }
 
-// poolerSuites leave out the tests of what a session keeps, and those that end servers.
+// poolerSuites leave out the tests of what a session keeps, those that set search_path when they connect, and those that end servers.
 func poolerSuites() []suite {
 	return []suite{
 		{column: "contract", packages: []string{"./store/pgstore"}, run: "^TestStore(UnderFaults)?$|^TestGroupCommit$"},
 		{column: "transactions", packages: []string{"./store/pgstore"}, run: "^Test(Tx|Exec|Do|DoSQL|Join.*)$"},
+		{column: "rules", packages: []string{"./internal/rules/..."}, skip: notPostgres + "|TestVerifyWithoutRights"}, // the pool logs in as a user with all rights
+		{column: "messages and flows", packages: []string{"./outbox", "./inbox", "./flow"}, skip: notPostgres},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 func (r *reader) postgres(ctx context.Context) error {
 	// The statements join in an order that is good for any schema: looking for another one took most of the time.
 	const server = "SELECT current_setting('server_version'), coalesce(current_schema(), ''), set_config('join_collapse_limit', '1', true)"
+	//semel:safe the setting ends with the transaction, and is the same each time
 	err := r.run(ctx, "server", server, func(rows *sql.Rows) error {
 		return rows.Scan(&r.schema.Server, &r.schema.Name, new(string))
 	})
