@@ -30,7 +30,7 @@ func poolerSuites() []suite {
 	return []suite{
 		{column: "contract", packages: []string{"./store/pgstore"}, run: "^TestStore(UnderFaults)?$|^TestGroupCommit$"},
 		{column: "transactions", packages: []string{"./store/pgstore"}, run: "^Test(Tx|Exec|Do|DoSQL|Join.*)$"},
-		{column: "rules", packages: []string{"./internal/rules/..."}, skip: notPostgres + "|TestVerifyWithoutRights"}, // the pool logs in as a user with all rights
+		{column: "rules", packages: []string{"./internal/rules/..."}, skip: notPostgres},
 		{column: "messages and flows", packages: []string{"./outbox", "./inbox", "./flow"}, skip: notPostgres},
 	}
 }
