@@ -136,11 +136,11 @@ func TestAccounts(t *testing.T) {
 func TestRefusedLogin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	claimtest.NoError(t, errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))) //nolint:gosec // the server runs as another user
+	claimtest.NoError(t, errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))) // the server runs as another user
 	file := filepath.Join(dir, "accounts.conf")
 	accept := func(password string) {
 		text := "no_auth_user: any\naccounts { A { jetstream: enabled, users: [{ user: any, password: any }, { user: app, password: " + password + " }] } }"
-		claimtest.NoError(t, os.WriteFile(file, []byte(text), 0o644)) //nolint:gosec // likewise
+		claimtest.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	accept("sesame")
 	o := serverOptions
