@@ -58,7 +58,7 @@ func servers() []target {
 			name: "PostgreSQL 15 behind PgBouncer, transaction mode", start: startPgBouncer, suites: poolerSuites(),
 			known: map[string]string{
 				"/await/":                 "`LISTEN` does not pass the pool. The store's error says so, and waiters poll",
-				"TestVerifyWithoutRights": "the pool logs in as a user who has all rights",
+				"TestVerifyWithoutRights": "the pool logs in with all rights",
 			},
 		},
 		{name: "MariaDB 10.11", start: startMySQL, suites: mysqlSuites()},
