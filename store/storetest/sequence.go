@@ -3,11 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/semel-dev/semel"
@@ -55,14 +52,12 @@ func modelSequences(c *check) {
 // same fails, in the words of the rule, unless store and model agree.
 func (s *sequence) same(t *rapid.T, verb string, got, want any) {
 	t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return // the usual case, without cmp's price
-	}
-	opts := cmp.Options{cmpopts.EquateEmpty()}
-	if s.c.Running {
-		opts = append(opts, cmpopts.IgnoreFields(semel.Record{}, "ClaimedAt", "SettledAt", "LeaseUntil", "ExpiresAt", "ReadAt"))
-	}
-	if diff := cmp.Diff(want, got, opts); diff != "" {
+	diff := differ(want, got, func(r *semel.Record) {
+		if s.c.Running {
+			r.ClaimedAt, r.SettledAt, r.LeaseUntil, r.ExpiresAt, r.ReadAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		}
+	})
+	if diff != "" {
 		t.Fatalf("%s: (-model +store)\n%s", s.c.broken(verb+" must answer as the contract says"), diff)
 	}
 }
