@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -59,14 +60,11 @@ func (sc *scanner) next(e *entry) (at int64, ok bool, err error) {
 // seek moves to the next place where an entry is, wherever it begins. dirty returns the end of the last bytes other than zero.
 func (sc *scanner) seek(e *entry) (found bool, dirty int64, err error) {
 	for sc.at < sc.seg.bytes {
-		b, err := sc.peek(scanBytes)
+		b, err := sc.peek(entryAlign)
 		if err != nil {
 			return false, dirty, err
 		}
-		zeros := 0
-		for zeros+entryAlign <= len(b) && [entryAlign]byte(b[zeros:]) == [entryAlign]byte{} {
-			zeros += entryAlign
-		}
+		zeros := leadingZeros(b)
 		if sc.at += int64(zeros); len(b)-zeros < entryAlign {
 			continue
 		}
@@ -79,4 +77,18 @@ func (sc *scanner) seek(e *entry) (found bool, dirty int64, err error) {
 		sc.at += entryAlign
 	}
 	return false, dirty, nil
+}
+
+var zeroBlock [4096]byte //nolint:gochecknoglobals // it is never changed.
+
+// leadingZeros returns the length of b's leading run of zeros, rounded down to entryAlign.
+func leadingZeros(b []byte) int {
+	n := 0
+	for len(b)-n >= len(zeroBlock) && bytes.Equal(b[n:n+len(zeroBlock)], zeroBlock[:]) {
+		n += len(zeroBlock)
+	}
+	for n+entryAlign <= len(b) && [entryAlign]byte(b[n:]) == [entryAlign]byte{} {
+		n += entryAlign
+	}
+	return n
 }

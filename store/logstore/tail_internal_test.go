@@ -247,3 +247,27 @@ func TestTails(t *testing.T) {
 		}
 	}
 }
+
+// seek finds an entry wherever it begins, even across the end of what is read at once, and the end of what follows it.
+func TestSeek(t *testing.T) {
+	t.Parallel()
+	e := tailEntry(1, 1)
+	one := e.encode(nil, goldenSalt)
+	end := bytes.LastIndexFunc(one, func(r rune) bool { return r != 0 })/entryAlign*entryAlign + entryAlign
+	for _, at := range []int64{
+		segmentHeader, 4096, 4096 + entryAlign, scanBytes - entryAlign, scanBytes, scanBytes + entryAlign, 2*scanBytes - 4096,
+		segmentHeader + scanBytes - 3*entryAlign, segmentHeader + scanBytes, 3*scanBytes - int64(len(one)),
+	} {
+		b := make([]byte, 3*scanBytes)
+		copy(b[at:], one)
+		sc := scanner{at: segmentHeader, seg: &segment{salt: goldenSalt, bytes: int64(len(b)), f: &powerFile{d: newPowerDisk(), now: b}}}
+		var found entry
+		if ok, dirty, err := sc.seek(&found); !ok || err != nil || sc.at != at || found.digest != e.digest || dirty != at+entryAlign {
+			t.Errorf("at %d: found %t at %d, dirty to %d, error %v", at, ok, sc.at, dirty, err)
+		}
+		sc.at += entryAlign
+		if ok, dirty, err := sc.seek(&found); ok || err != nil || dirty != at+int64(end) {
+			t.Errorf("after %d: found %t at %d, dirty to %d, want %d, error %v", at, ok, sc.at, dirty, at+int64(end), err)
+		}
+	}
+}
