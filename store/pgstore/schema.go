@@ -41,11 +41,11 @@ func Migrations(schema string) ([]Migration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: %w", err)
 	}
-	out := make([]Migration, 0, len(scripts))
+	out, replacer := make([]Migration, 0, len(scripts)), o.replacer()
 	for _, script := range scripts {
 		noted := fmt.Sprintf("\nINSERT INTO {{schema}}.migration (version) VALUES (%d) ON CONFLICT DO NOTHING;\n", script.Version)
 		//semel:safe each script runs once, under a lock, and notes that in its transaction
-		out = append(out, Migration{Version: script.Version, Name: script.Name, SQL: o.fill(script.SQL + noted)})
+		out = append(out, Migration{Version: script.Version, Name: script.Name, SQL: replacer.Replace(script.SQL + noted)})
 	}
 	return out, nil
 }

@@ -24,18 +24,18 @@ func render(o *Options) (texts, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := texts{}
+	out, replacer := texts{}, o.replacer()
 	for _, name := range names {
 		script, err := scripts.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		out[strings.TrimSuffix(path.Base(name), ".sql")] = o.fill(withoutComments(string(script)))
+		out[strings.TrimSuffix(path.Base(name), ".sql")] = replacer.Replace(withoutComments(string(script)))
 	}
 	return out, nil
 }
 
-// fill puts in what differs between stores and servers:
+// replacer fills in what differs between stores and servers:
 //
 //	{{schema}}    the quoted schema
 //	{{schema_name}}, {{table}}, {{sequence}}  names, as texts
@@ -46,7 +46,7 @@ func render(o *Options) (texts, error) {
 //	{{grace}}     how many milliseconds a row stays after its claim
 //	{{notify}}    wakes the waiters for r
 //	{{place}}     the column by which a row that was just read is found again
-func (o *Options) fill(script string) string {
+func (o *Options) replacer() *strings.Replacer {
 	notify, place := "pg_notify("+literal(channel(o.Schema))+", encode(r.digest, 'hex'))", "ctid"
 	if o.plain {
 		notify, place = "NULL", "digest"
@@ -63,16 +63,16 @@ func (o *Options) fill(script string) string {
 		"{{grace}}", strconv.FormatInt(grace.Milliseconds(), 10),
 		"{{notify}}", notify,
 		"{{place}}", place,
-	).Replace(script)
+	)
 }
 
 // channel is the name under which settlements are notified.
 func channel(schema string) string { return "semel_" + schema }
 
+var escapes = strings.NewReplacer(`'`, `''`, `\`, `\\`) //nolint:gochecknoglobals // it is never changed.
+
 // literal is a text as SQL has it.
-func literal(s string) string {
-	return "E'" + strings.NewReplacer(`'`, `''`, `\`, `\\`).Replace(s) + "'"
-}
+func literal(s string) string { return "E'" + escapes.Replace(s) + "'" }
 
 // withoutComments saves the server from reading them with every statement.
 func withoutComments(script string) string {
