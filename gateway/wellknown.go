@@ -8,7 +8,9 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -107,14 +109,13 @@ func publish(rt *route) publishedRoute {
 	return out
 }
 
+// policyTemplate parses the page, once per process.
+var policyTemplate = sync.OnceValue(func() *template.Template { return must.Get(template.New("policy").Parse(policyPage)) }) //nolint:gochecknoglobals // it is never changed.
+
 // renderPolicy writes the page, with the uniqueness rules as rules writes them.
 func renderPolicy(all *publishedPolicy, unique template.HTML) ([]byte, error) {
-	page, err := template.New("policy").Parse(policyPage)
-	if err != nil {
-		return nil, err
-	}
 	var out bytes.Buffer
-	err = page.Execute(&out, map[string]any{
+	err := policyTemplate().Execute(&out, map[string]any{
 		"Routes": all.Routes, "Default": all.Default, "Unique": unique, "StatusURL": all.StatusURL, "Header": semelhttp.StatusHeader,
 	})
 	return out.Bytes(), err
