@@ -8,6 +8,7 @@ import (
 	"html"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/texts"
@@ -116,10 +117,12 @@ func (f *File) PublishSection(lang string) template.HTML {
 	return template.HTML(f.render("section", lang)) //nolint:gosec // html/template has escaped it.
 }
 
+// pageTemplates parses the page and its sections, once per process.
+var pageTemplates = sync.OnceValue(func() *template.Template { return must.Get(template.ParseFS(templates, "templates/page.html")) }) //nolint:gochecknoglobals // it is never changed.
+
 func (f *File) render(name, lang string) []byte {
 	var out bytes.Buffer
-	all := must.Get(template.ParseFS(templates, "templates/page.html"))
-	must.Succeed(all.ExecuteTemplate(&out, name, f.page(lang)), "the embedded page can be filled")
+	must.Succeed(pageTemplates().ExecuteTemplate(&out, name, f.page(lang)), "the embedded page can be filled")
 	return out.Bytes()
 }
 
