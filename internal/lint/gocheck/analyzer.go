@@ -1,11 +1,14 @@
 package gocheck
 
 import (
+	"context"
 	"go/build"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -82,6 +85,15 @@ func isOthers(pass *analysis.Pass) bool {
 		return true
 	}
 	name := filepath.ToSlash(filepath.Clean(pass.Fset.Position(pass.Files[0].Package).Filename))
-	standard := filepath.ToSlash(filepath.Join(build.Default.GOROOT, "src")) + "/"
+	standard := filepath.ToSlash(filepath.Join(goroot(), "src")) + "/"
 	return strings.HasPrefix(name, standard) || inModuleCache.MatchString(name)
 }
+
+// goroot is the folder of the Go that loads packages. A program that was built with -trimpath knows none of its own.
+var goroot = sync.OnceValue(func() string { //nolint:gochecknoglobals // it is never changed.
+	if build.Default.GOROOT != "" {
+		return build.Default.GOROOT
+	}
+	out, _ := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output() // without a go command nothing is loaded
+	return strings.TrimSpace(string(out))
+})
