@@ -164,6 +164,7 @@ export class Browser {
       alive = false;
       for (const database of databases) database.close();
       die();
+      void queue.close().catch(() => undefined); // otherwise it keeps receiving later tabs' news
     };
     return { queue, kill };
   }
