@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -19,9 +19,7 @@ export default function build(): () => void {
   }
   if (!process.env.SEMEL_EXAMPLES) {
     process.env.SEMEL_EXAMPLES = join(dir, "examples");
-    if (!existsSync(join(root, "web/node_modules"))) {
-      execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: join(root, "web"), stdio: "inherit" });
-    }
+    execFileSync("scripts/npm-ci", ["web"], { cwd: root, stdio: "inherit" });
     execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
   }
   if (process.env.SEMEL_LONG && !process.env.SEMEL_SCRIPTS) {
