@@ -3,6 +3,7 @@ package storecheck
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -55,10 +56,6 @@ func (r repeating) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record
 
 // definite reports whether an error would recur.
 func definite(err error) bool {
-	for _, sentinel := range []error{semel.ErrLost, semel.ErrSettled, semel.ErrNotFound, semel.ErrFull, semel.ErrClosed, semel.ErrKeyInvalid, errOnPurpose} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return false
+	recurring := []error{semel.ErrLost, semel.ErrSettled, semel.ErrNotFound, semel.ErrFull, semel.ErrClosed, semel.ErrKeyInvalid, errOnPurpose}
+	return slices.ContainsFunc(recurring, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }
