@@ -192,12 +192,7 @@ type sighting struct {
 }
 
 func (s sighting) disagree() bool {
-	for _, n := range s.counts {
-		if n != s.counts[0] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.counts, func(n int64) bool { return n != s.counts[0] })
 }
 
 // String says what each counter counted.

@@ -141,12 +141,7 @@ func (c *command) methodOf() string {
 }
 
 func (c *command) hasJSON() bool {
-	for _, p := range c.data {
-		if p.kind == dataJSON {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.data, func(p piece) bool { return p.kind == dataJSON })
 }
 
 // fillHeader adds the given header lines, and those that options imply.

@@ -1,5 +1,7 @@
 package webform
 
+import "slices"
+
 // Kind is the kind of a field on its page, such as "hidden", "text", "textarea", "select" or "submit": the type of an
 // input, otherwise the name of the element. It is empty for a field that is not on a page.
 type Kind string
@@ -64,10 +66,5 @@ func Overlay(page, typed []Field, keep func(Field) bool) []Field {
 }
 
 func has(fields []Field, name string) bool {
-	for _, f := range fields {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
 }
