@@ -85,15 +85,18 @@ func isOthers(pass *analysis.Pass) bool {
 		return true
 	}
 	name := filepath.ToSlash(filepath.Clean(pass.Fset.Position(pass.Files[0].Package).Filename))
-	standard := filepath.ToSlash(filepath.Join(goroot(), "src")) + "/"
-	return strings.HasPrefix(name, standard) || inModuleCache.MatchString(name)
+	return strings.HasPrefix(name, standardLibrary()) || inModuleCache.MatchString(name)
 }
 
-// goroot is the folder of the Go that loads packages. A program that was built with -trimpath knows none of its own.
-var goroot = sync.OnceValue(func() string { //nolint:gochecknoglobals // it is never changed.
-	if build.Default.GOROOT != "" {
-		return build.Default.GOROOT
+var standardLibrary = sync.OnceValue(func() string { //nolint:gochecknoglobals // it is never changed.
+	return filepath.ToSlash(filepath.Join(goroot(build.Default.GOROOT), "src")) + "/"
+})
+
+// goroot returns the folder of the Go that loads packages. A program built with -trimpath knows none of its own.
+func goroot(known string) string {
+	if known != "" {
+		return known
 	}
 	out, _ := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output() // without a go command nothing is loaded
 	return strings.TrimSpace(string(out))
-})
+}
