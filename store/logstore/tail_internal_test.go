@@ -248,7 +248,8 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// seek finds an entry wherever it begins, even across the end of what is read at once, and the end of what follows it.
+// seek finds an entry wherever it begins, even across the end of what is read at once, and the end of what follows it. A torn entry
+// before it gives itself a size after which the bytes that were read end within a word.
 func TestSeek(t *testing.T) {
 	t.Parallel()
 	e := tailEntry(1, 1)
@@ -259,6 +260,7 @@ func TestSeek(t *testing.T) {
 		segmentHeader + scanBytes - 3*entryAlign, segmentHeader + scanBytes, 3*scanBytes - int64(len(one)),
 	} {
 		b := make([]byte, 3*scanBytes)
+		binary.LittleEndian.PutUint32(b[segmentHeader:], scanBytes+3)
 		copy(b[at:], one)
 		sc := scanner{at: segmentHeader, seg: &segment{salt: goldenSalt, bytes: int64(len(b)), f: &powerFile{d: newPowerDisk(), now: b}}}
 		var found entry
