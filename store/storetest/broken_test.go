@@ -116,6 +116,7 @@ func TestBrokenStores(t *testing.T) {
 		"takeover of live":       {"claim/takeover-live", "claim/takeover-boundary", "claim/takeover-renewed", "history/linearizable"},
 		"takeover by any fence":  {"claim/takeover-stale", "race/takeover-stale"},
 		"lapsed to any caller":   {"claim/lapsed", "claim/lapsed-same-owner", "claim/takeover-stale", "model/sequences"},
+		"answer not shown":       {"claim/completed", "claim/takeover-completed", "model/sequences"},
 		"unknown is run again":   {"claim/unknown", "model/sequences"},
 		"note survives":          {"claim/takeover-unknown"},
 		"owner not recognised":   {"claim/same-owner", "claim/takeover-repeated", "model/sequences"},

@@ -125,7 +125,11 @@ func (n *naive) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, b
 	if mine && n.is("repetition extends") {
 		old.LeaseUntil = n.now.Add(p.Lease)
 	}
-	return *old, mine, nil
+	rec := *old
+	if n.is("answer not shown") {
+		rec.Outcome = nil
+	}
+	return rec, mine, nil
 }
 
 // meetSecond is the gap between looking and writing: it lets a second claimer
