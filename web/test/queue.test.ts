@@ -135,14 +135,11 @@ describe("storage that does not work", () => {
     });
     const request = browser.factory.deleteDatabase("semel-queue"); // waits for the old one, and so does the queue
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const refused = expect(add(queue, "tea")).rejects.toMatchObject({ code: "storage-blocked" });
-      for (let i = 0; i < 1_000 && vi.getTimerCount() === 0; i++) await new Promise(setImmediate);
-      await vi.advanceTimersByTimeAsync(5_000);
-      await refused;
-    } finally {
-      vi.useRealTimers();
-    }
+    const refused = expect(add(queue, "tea")).rejects.toMatchObject({ code: "storage-blocked" });
+    for (let i = 0; i < 1_000 && vi.getTimerCount() === 0; i++) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    await refused;
     old.close();
     await new Promise((resolve) => (request.onsuccess = resolve));
     await add(queue, "coffee");
