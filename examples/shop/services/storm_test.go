@@ -16,15 +16,18 @@ import (
 
 // Promises 1, 2, 4: customers order while processes, the broker and the database are killed at
 // random. Everything happens once for each order, unless a message waits in quarantine.
-//
-//nolint:paralleltest // one after the other: each kills what it runs with.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	orders := 16
 	if os.Getenv("SEMEL_LONG") != "" {
 		orders = 260
 	}
-	t.Run("sqlite", func(t *testing.T) { storm(t, start(t, services.Options{Protected: true}), orders, nil) })
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		storm(t, start(t, services.Options{Protected: true}), orders, nil)
+	})
 	t.Run("postgresql", func(t *testing.T) {
+		t.Parallel()
 		server := testserver.StartPostgres(t, nil)
 		storm(t, start(t, services.Options{Protected: true, OrdersDSN: server.DSN()}), orders, func() {
 			server.Kill()
