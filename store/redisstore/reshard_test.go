@@ -16,16 +16,15 @@ func TestReshardUnderLoad(t *testing.T) {
 	if !claimtest.Long() {
 		t.Skip("it takes a minute: SEMEL_LONG=1")
 	}
-	const nodes = 6
+	const nodes, enough = 6, 1000
 	servers := testserver.StartRedisCluster(t, nodes)
 	l := startLoad(t, clusterDSN(servers))
-	for _, way := range [][2]int{{0, 5}, {1, 0}, {5, 2}} {
+	ways := [][2]int{{0, 5}, {1, 0}, {5, 2}}
+	for i := 0; i < len(ways) || l.total() < enough; i++ { // on a busy machine slots move faster than callers claim
+		way := ways[i%len(ways)]
 		reshard(t, servers, way[0], way[1], 300)
 	}
 	l.end()
-	if l.total() < 1000 {
-		t.Errorf("%d intents while the slots moved: the test showed nothing", l.total())
-	}
 }
 
 // reshard moves so many slots from one node to another.
