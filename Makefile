@@ -21,7 +21,7 @@ COUNT ?= 1
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## our own packages, most with the race detector, and the pages in Chromium (nine minutes on two processors); as root on Debian it installs what is missing
+test: ## our own packages, most with the race detector, and the pages in Chromium (seven minutes on two processors); as root on Debian it installs what is missing
 	@scripts/prepare --without 'postgresql-17 postgresql-18 valkey rabbitmq nginx haproxy apache django httpx firefox webkit' scripts/test
 
 test-long: ## the rest: Firefox, WebKit, proxies, brokers and other people's drivers, PostgreSQL 18, long races, random walks, the attacks of make prove for FOR (30s), SAMPLE (6) mutants
