@@ -439,7 +439,7 @@ func TestFinalNotRecordedIsOpen(t *testing.T) {
 	lossy := &lossyStore{fails: func(_ semel.Digest, s semel.Settlement) bool {
 		return strings.Contains(string(s.Outcome), `"error":"declined"`)
 	}}
-	g, _, _ := inMemory(t, semel.Options{StoreTimeout: 50 * time.Millisecond}, func(s semel.Store) semel.Store {
+	g, _, _ := inMemory(t, semel.Options{StoreTimeout: 500 * time.Millisecond}, func(s semel.Store) semel.Store {
 		lossy.Store = s
 		return lossy
 	})
