@@ -42,7 +42,7 @@ func (c *check) equal(reason string, got, want any) {
 	}
 }
 
-// differ returns the difference of two values; "" when they are equal. forget clears the fields of records to ignore.
+// differ returns the difference of two values; "" when they are equal. forget clears what to ignore of a value that is a record.
 func differ(want, got any, forget func(*semel.Record)) string {
 	compared := [...]any{want, got}
 	for i, v := range compared {
