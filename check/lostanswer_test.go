@@ -3,6 +3,7 @@ package check_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,22 +45,27 @@ func TestLostAnswersFindWhatIsBroken(t *testing.T) {
 	for name, test := range map[string]struct {
 		broken func(*ledger) http.Handler
 		want   []string
+		late   string // may be found as well when a busy machine takes longer than there is to spare
 	}{
 		"looks, and then executes": {
-			func(l *ledger) http.Handler { return &memo{app: l, unclaimed: true} }, []string{"LOST-07", "LOST-10"},
+			func(l *ledger) http.Handler { return &memo{app: l, unclaimed: true} }, []string{"LOST-07", "LOST-10"}, "LOST-08",
 		},
 		"looks before the body is there": {
-			func(l *ledger) http.Handler { return &memo{app: l, looksEarly: true} }, []string{"LOST-07", "LOST-08", "LOST-10"},
+			func(l *ledger) http.Handler { return &memo{app: l, looksEarly: true} }, []string{"LOST-07", "LOST-08", "LOST-10"}, "",
 		},
 		"says only that it was made already": {
-			func(l *ledger) http.Handler { return &memo{app: l, already: true} }, []string{"LOST-05", "LOST-08", "LOST-10"},
+			func(l *ledger) http.Handler { return &memo{app: l, already: true} }, []string{"LOST-05", "LOST-08", "LOST-10"}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := app()
 			report := examine(t, test.broken(l), "ietf", []check.Counter{byN{l}, inAll{l}}, "LOST")
-			wantHaving(t, report, check.Fail, test.want)
+			want := test.want
+			if slices.Contains(having(report, check.Fail), test.late) {
+				want = slices.Sorted(slices.Values(slices.Concat(want, []string{test.late})))
+			}
+			wantHaving(t, report, check.Fail, want)
 		})
 	}
 }
