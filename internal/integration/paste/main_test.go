@@ -2,6 +2,7 @@ package paste_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,10 +15,12 @@ import (
 	"github.com/semel-dev/semel/internal/claimtest"
 )
 
-// scriptVariable makes the test binary run the shell script that it names, in a
-// network of its own: the addresses of the documentation are free there, whatever
-// else runs on this machine.
-const scriptVariable = "SEMEL_PASTE_SCRIPT"
+// scriptVariable makes the test binary run the shell script that it names, in a network and over a copy of this tree that no other
+// process sees: the addresses of the documentation are free there, and files that the script writes into the tree vanish with it.
+const (
+	scriptVariable = "SEMEL_PASTE_SCRIPT"
+	homeVariable   = "SEMEL_PASTE_HOME" // the tree
+)
 
 // home is the root of the module, and bin the folder with what was built of it: semel, and the application of the pages.
 var home, bin string
@@ -30,10 +33,13 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// runScript becomes the shell once the loopback interface is up.
+// runScript becomes the shell once the loopback interface is up and the tree is covered.
 func runScript(script string) error {
 	if err := raiseLoopback(); err != nil {
 		return fmt.Errorf("raise the loopback interface: %w", err)
+	}
+	if err := coverTree(os.Getenv(homeVariable), filepath.Join(filepath.Dir(script), "layer")); err != nil {
+		return fmt.Errorf("cover the tree: %w", err)
 	}
 	shell, err := exec.LookPath("bash")
 	if err != nil {
@@ -54,6 +60,25 @@ func raiseLoopback() error {
 	}
 	loopback.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, loopback)
+}
+
+// coverTree mounts a layer in memory over the tree, for this process alone. The layer lies next to the script.
+func coverTree(home, layer string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
+	if err := errors.Join(os.Mkdir(layer, 0o700), unix.Mount("tmpfs", layer, "tmpfs", 0, ""), os.Mkdir(upper, 0o700), os.Mkdir(work, 0o700)); err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("overlay", home, "overlay", 0, "lowerdir="+home+",upperdir="+upper+",workdir="+work); err != nil {
+		return err
+	}
+	return os.Chdir(here) // the folder may be one that is covered now
 }
 
 func run(m *testing.M) int {

@@ -6,7 +6,7 @@ import (
 )
 
 // invoices runs the example application that the pages use.
-const invoices = "invoices &\nuntil curl -so /dev/null http://127.0.0.1:9000/invoices; do sleep 0.1; done\n"
+const invoices = "invoices &\nuntil curl -sfo /dev/null http://127.0.0.1:9000/invoices; do sleep 0.1; done\n"
 
 // The commands of docs/forms.md protect the form of a page, and show that they do.
 func TestForms(t *testing.T) {
@@ -15,7 +15,7 @@ func TestForms(t *testing.T) {
 	commands := only(t, page, section, "sh")
 	table := only(t, page, section, "")[0]
 	output, err := paste(t, t.TempDir(), invoices+strings.Join(commands, "\n")+"\n"+
-		"until curl -so /dev/null http://127.0.0.1:8080/; do sleep 0.1; done\n"+
+		"until curl -sfo /dev/null http://127.0.0.1:8080/invoices; do sleep 0.1; done\n"+
 		"curl -s http://127.0.0.1:8080/invoices/new\n")
 	if err != nil {
 		t.Errorf("the commands failed: %v", err)
@@ -27,6 +27,16 @@ func TestForms(t *testing.T) {
 		}
 	}
 	inOrder(t, output, `name="_semel" value="sm1.`)
+}
+
+// The first example of docs/http.md is executed, and its request creates an invoice.
+func TestHTTPPage(t *testing.T) {
+	t.Parallel()
+	output, err := paste(t, home, blocks(t, "docs/http.md")[0].text)
+	if err != nil {
+		t.Errorf("the commands failed: %v", err)
+	}
+	inOrder(t, output, "HTTP/1.1 303", "Idempotency-Status: executed")
 }
 
 // Every command of docs/check.md is one that semel understands.

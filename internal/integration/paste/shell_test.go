@@ -27,10 +27,12 @@ func paste(t *testing.T, dir, lines string) (output string, err error) {
 	defer cancel()
 	shell := exec.CommandContext(ctx, self)
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), scriptVariable+"="+script, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	shell.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true}
+	shell.Env = append(os.Environ(), scriptVariable+"="+script, homeVariable+"="+home, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	shell.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Setpgid: true}
 	if os.Getuid() != 0 {
 		shell.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		shell.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		shell.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
 	}
 	end := func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
 	shell.Cancel = end
