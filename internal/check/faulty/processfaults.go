@@ -12,6 +12,7 @@ func processFaults() []Service {
 	return []Service{
 		fault("forgotten at a restart", "The records are in a map of the process: each deployment and each further instance starts without any.",
 			by("OP-01", "OP-02"), recipe{
+				behaviour: effectFirst(),
 				decisions: func(d *Decisions) { d.Forgetful = true },
 				process:   mortal,
 			}.start),
@@ -31,7 +32,7 @@ func processFaults() []Service {
 						return m.Claim(life, id, asked)
 					}
 				},
-				behaviour: Behaviour{Before: time.Millisecond, After: 100 * time.Millisecond},
+				behaviour: effectFirst(),
 				process:   mortal,
 			}.start),
 		fault("shorter than documented", "The manual says a day, but the cache evicts earlier: within the retention a retry runs.",

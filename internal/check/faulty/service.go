@@ -92,6 +92,12 @@ func unhurried() Behaviour {
 	return Behaviour{Before: 60 * time.Millisecond, After: 30 * time.Millisecond}
 }
 
+// effectFirst has the effect at once and answers late, so that a kill at any moment that OP-02 chooses comes after the effect, on a
+// busy machine as well.
+func effectFirst() Behaviour {
+	return Behaviour{Before: time.Millisecond, After: 100 * time.Millisecond}
+}
+
 // recipe configures a service. Zero fields are ordinary.
 type recipe struct {
 	behaviour Behaviour
