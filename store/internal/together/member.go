@@ -1,7 +1,9 @@
 package together
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -38,6 +40,14 @@ func (m *Member[C]) Late() error {
 	return fmt.Errorf("%w: %w", semel.ErrRolledBack, context.Cause(m.ctx))
 }
 
+// orLate returns, in the place of [ErrAlone], why the call can no longer be made alone.
+func (m *Member[C]) orLate(err error) error {
+	if errors.Is(err, ErrAlone) {
+		return cmp.Or(m.Late(), err)
+	}
+	return err
+}
+
 // Answer is the answer to Join. A member is answered once.
 func (m *Member[C]) Answer(err error) { m.done <- err }
 
@@ -49,12 +59,12 @@ func Answer[C any](members []*Member[C], err error) {
 }
 
 // Commit hands over what a member's function made, and waits for the end of the
-// transaction. After [ErrAlone] nothing happened; the end of ctx leaves it open.
+// transaction. After [ErrAlone] and [semel.ErrRolledBack] nothing happened; the end of ctx leaves it open.
 func (m *Member[C]) Commit(ctx context.Context, v *semel.Settlement) error {
 	m.vote <- v
 	select {
 	case err := <-m.ended:
-		return err
+		return m.orLate(err)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -72,13 +72,13 @@ func (q *Queue[C]) Join(m *Member[C]) error {
 	}
 	select {
 	case err := <-m.done:
-		return err
+		return m.orLate(err)
 	case <-m.ctx.Done():
 	}
 	if q.withdraw(m) {
 		return m.Late()
 	}
-	return <-m.done // a transaction ends with the contexts of its members, or has a bound
+	return m.orLate(<-m.done) // a transaction ends with the contexts of its members, or has a bound
 }
 
 // enqueue takes a place in the queue, and opens a lane where one is free.

@@ -98,6 +98,35 @@ func TestWithdraw(t *testing.T) {
 	})
 }
 
+// A caller whose context ended with a transaction that was undone gets the reason of its context.
+func TestUndoneTooLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := open(together.ErrAlone)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		m := together.NewMember(ctx, 1)
+		joined := make(chan error)
+		go func() { joined <- l.Join(m) }()
+		synctest.Wait() // the lane has begun, and waits for its turn
+		m.End(together.ErrAlone)
+		if err := m.Commit(t.Context(), nil); !errors.Is(err, together.ErrAlone) {
+			t.Errorf("got %v, want to go alone while there is time", err)
+		}
+		l.turn <- struct{}{}
+		if err := <-joined; !errors.Is(err, together.ErrAlone) {
+			t.Errorf("got %v, want to go alone while there is time", err)
+		}
+		<-ctx.Done()
+		late := together.NewMember(ctx, 2)
+		late.End(together.ErrAlone)
+		if err := late.Commit(t.Context(), nil); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, semel.ErrRolledBack) || errors.Is(err, together.ErrAlone) {
+			t.Errorf("got %v, want the end of the context", err)
+		}
+		close(l.turn)
+	})
+}
+
 // A text that is to go alone does so for a while; and where no lane can be opened, all go alone.
 func TestAlone(t *testing.T) {
 	t.Parallel()
