@@ -40,8 +40,13 @@ const (
 // asked in time; a retry with the same key is safe in both cases.
 func DoTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (T, error) {
 	pause := txPause
+	var lost error // how the round before ended
 	for round := 1; ; round++ {
 		v, again, err := onceTx(ctx, g, t, k, fp, fn)
+		if lost != nil && errors.Is(err, ErrUnknown) {
+			err = fmt.Errorf("%w (the round before: %v)", err, lost) //nolint:errorlint // "rolled back" is true of that round alone.
+		}
+		lost = err
 		if !again || round == txRounds || !waiting.Sleep(ctx, pause) {
 			return v, err
 		}

@@ -152,6 +152,9 @@ func TestWorkEndsTheTransaction(t *testing.T) {
 					return "answer", test.run(ctx, b, tx)
 				})
 				wantErr(t, "", err, want.err)
+				if errors.Is(want.err, semel.ErrUnknown) && !strings.Contains(err.Error(), "the record is unknown now") {
+					t.Errorf("got %v, want the reason as well", err)
+				}
 				b.wantRows(t, want.rows...)
 				b.wantState(t, "k", want.state)
 				if want.state != semel.StateAbsent { // then nothing runs again unnoticed
