@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/transition"
+	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -86,10 +87,12 @@ func (a *attempt) walk() (*Record, error) {
 
 // enter takes a seat, unless the key is bad or the guard takes nothing new.
 func (a *attempt) enter() error {
-	if a.transactor != nil {
-		if err := a.guard.CheckTx(); err != nil {
+	if a.transactor == nil {
+		if err := a.outside(); err != nil {
 			return err
 		}
+	} else if err := a.guard.CheckTx(); err != nil {
+		return err
 	}
 	if err := a.key.Validate(); err != nil {
 		return err
@@ -117,15 +120,40 @@ type step struct {
 	err   error
 }
 
-// nested refuses an intent on which a transaction around this attempt works:
-// it would wait for itself.
-func (a *attempt) nested() error {
-	for outer := TxClaimFrom(a.ctx); outer != nil; outer = TxClaimFrom(outer.outside) {
-		if outer.Digest() == a.digest || a.guard.core.names(a.key, outer.Digest()) {
-			return fmt.Errorf("%w: the transaction around this call works on it (nested use of one key)", ErrInFlight)
+// errInTransaction refuses a claim that a rollback of the transaction around it would
+// not undo, although it undoes the rows that the work wrote there.
+var errInTransaction = errors.New("semel: this context belongs to a transaction of the guard's store, and Do or Begin would stay completed when that rolls back " +
+	"(call it before or after the transaction; DoTx with this context commits with it)")
+
+// outside refuses an attempt with a lease in a transaction of the guard's store.
+func (a *attempt) outside() error {
+	for t := verdict.TransactionOf(a.ctx); t != nil; t = verdict.TransactionOf(t.Outside) {
+		if t.Store != nil && t.Store == a.guard.core.records {
+			return errInTransaction
 		}
 	}
 	return nil
+}
+
+// nested refuses an intent on which the work around this attempt works: it would
+// wait for itself.
+func (a *attempt) nested() error {
+	same := func(d Digest) bool { return d == a.digest || a.guard.core.names(a.key, d) }
+	for outer := TxClaimFrom(a.ctx); outer != nil; outer = TxClaimFrom(outer.around.Outside) {
+		if same(outer.Digest()) {
+			return errNested("transaction")
+		}
+	}
+	for outer := ClaimFrom(a.ctx); outer != nil; outer = ClaimFrom(outer.ctx.values) {
+		if same(outer.digest) && outer.clock.Open() {
+			return errNested("work")
+		}
+	}
+	return nil
+}
+
+func errNested(around string) error {
+	return fmt.Errorf("%w: the %s around this call works on it (nested use of one key)", ErrInFlight, around)
 }
 
 // decide walks the state machine: claim, or look at the record in the way.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 // BeginTx is [Guard.Begin] in transaction mode: the claim lives inside a
@@ -17,6 +19,9 @@ import (
 // [Policy.Wait]: those of this process in memory, those of others on the
 // database's own lock, each with a connection of its own.
 func (g *Guard) BeginTx(ctx context.Context, t Transactor, k Key, fp Fingerprint) (*TxClaim, *Record, error) {
+	if n, ok := t.(nester); ok {
+		t = n.Nested(ctx)
+	}
 	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now(), transactor: t}
 	rec, err := a.run()
 	return a.tx, rec, err
@@ -173,7 +178,7 @@ func (a *attempt) openTx(tx Tx, params ClaimParams, rec Record) *TxClaim {
 	g := a.guard
 	c := &TxClaim{
 		guard: g, key: a.key, params: params, rec: rec, tx: tx, transactor: a.transactor,
-		won: time.Now(), outside: a.ctx,
+		won: time.Now(), around: verdict.Transaction{Store: g.core.records, Outside: a.ctx},
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, g.policy.MaxRun, overrunError(g.policy.MaxRun))
 	stop := context.AfterFunc(g.core.life, cancel)

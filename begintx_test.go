@@ -3,6 +3,7 @@ package semel_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -317,17 +318,59 @@ func TestBeginTxAmongOthersThatRelease(t *testing.T) {
 	}
 }
 
+// Promise 4: a claim that the rollback of the transaction around it would not undo is refused, and so is one that is
+// further inside.
+func TestBeginInATransactionOfItsStoreIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, _, g := openTx(t, memdb.Options{}, nil)
+		outer := mustBeginTx(t, g, db, "a")
+		inner, _, err := newGuard(t, memstore.New(nil), nil).Begin(outer.Context(), testKey("b"), testFingerprint())
+		mustSucceed(t, err)
+		for name, ctx := range map[string]context.Context{"in the transaction": outer.Context(), "further inside": inner.Context()} {
+			for _, key := range []string{"a", "c"} {
+				claim, rec, err := newTxGuard(t, db, nil).Begin(ctx, testKey(key), testFingerprint())
+				refused, ok := errors.AsType[*semel.Error](err)
+				if claim != nil || rec != nil || !ok || refused.Retryable() || !strings.Contains(err.Error(), "DoTx with this context commits with it") {
+					t.Errorf("%s: got %v, %v, %v; want a refusal that says what to do", name, claim, rec, err)
+				}
+			}
+		}
+		if err := errors.Join(inner.Release(""), outer.Rollback("")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The key of the work around a call is refused at once, where it would wait for itself; once that has ended it is claimed.
+func TestNestedUseOfAKeyIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, _, g := openTx(t, memdb.Options{}, nil)
+		outer := mustClaim(t, g, testKey("a"))
+		began := time.Now()
+		_, _, err := g.Begin(outer.Context(), testKey("a"), testFingerprint())
+		_, _, errTx := g.BeginTx(outer.Context(), db, testKey("a"), testFingerprint())
+		for _, err := range []error{err, errTx} {
+			if !errors.Is(err, semel.ErrInFlight) || !strings.Contains(err.Error(), "nested use of one key") || time.Since(began) > 0 {
+				t.Errorf("got %v after %v, want ErrInFlight at once", err, time.Since(began))
+			}
+		}
+		mustSucceed(t, outer.Release(""))
+		claim, _, err := g.Begin(context.WithoutCancel(outer.Context()), testKey("a"), testFingerprint())
+		mustSucceed(t, err)
+		mustSucceed(t, claim.Release(""))
+	})
+}
+
 // Nested use of one key would wait for itself, in a transaction or without.
 func TestNestedInATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db, _, g := openTx(t, memdb.Options{}, nil)
 		outer := mustBeginTx(t, g, db, "a")
-		claim, _, err := g.Begin(outer.Context(), testKey("a"), testFingerprint())
-		if claim != nil || !errors.Is(err, semel.ErrInFlight) {
-			t.Errorf("got %v, %v; want ErrInFlight", claim, err)
-		}
-		inner, _, err := g.Begin(outer.Context(), testKey("b"), testFingerprint())
+		elsewhere := newGuard(t, memstore.New(nil), nil)
+		inner, _, err := elsewhere.Begin(outer.Context(), testKey("b"), testFingerprint())
 		mustSucceed(t, err)
 		if got := semel.FenceFrom(inner.Context()); got != inner.Fence() {
 			t.Errorf("got fence %d, want that of the innermost claim, %d", got, inner.Fence())

@@ -77,6 +77,7 @@ type Guard struct {
 // core is shared by all views of a guard.
 type core struct {
 	store     Store
+	records   any                // the store below its wrappers, to compare with others; nil when that cannot be done
 	notifier  Notifier           // nil when the store is not one
 	recaller  recaller           // the same
 	digesters []*digest.Digester // the second and later ones are of secrets that are being replaced; usually none
@@ -153,6 +154,7 @@ func New(store Store, opts *Options) (*Guard, error) {
 		owners:    lease.NewOwners(),
 		quota:     quota.New(cmp.Or(opts.LiveClaimsPerScope, 16384), opts.RecordsPerScope),
 	}
+	c.records = bottom(store)
 	c.notifier, _ = StoreAs[Notifier](store)
 	c.recaller, _ = StoreAs[recaller](store)
 	if opts.Trace != nil {

@@ -74,7 +74,8 @@ func (c *Claim) CompleteIn(_ verdict.By, t Transactor, work func(context.Context
 	if err := in.Adopt(&c.ctx, c.digest, c.fence); err != nil {
 		return true, fmt.Errorf("%w: begin a transaction: %w", ErrUnavailable, err)
 	}
-	outcome, err := work(tx.Context(&c.ctx))
+	around := &verdict.Transaction{Store: c.guard.core.records, Outside: &c.ctx}
+	outcome, err := work(context.WithValue(tx.Context(&c.ctx), verdict.TransactionKey{}, around))
 	if err != nil {
 		return !tx.Conflict(err), err
 	}

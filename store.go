@@ -3,6 +3,7 @@ package semel
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -259,16 +260,31 @@ type Monitor interface {
 // wrapper exposes what it wraps by a method Unwrap() Store. Use it to look for
 // optional interfaces.
 func StoreAs[T any](s Store) (T, bool) {
-	for s != nil {
+	for ; s != nil; s = unwrap(s) {
 		if t, ok := s.(T); ok {
 			return t, true
 		}
-		wrapper, ok := s.(interface{ Unwrap() Store })
-		if !ok {
-			break
-		}
-		s = wrapper.Unwrap()
 	}
 	var zero T
 	return zero, false
+}
+
+// unwrap returns the store that s wraps, or nil.
+func unwrap(s Store) Store {
+	if wrapper, ok := s.(interface{ Unwrap() Store }); ok {
+		return wrapper.Unwrap()
+	}
+	return nil
+}
+
+// bottom returns the store below all wrappers, to compare with others; nil for
+// one that cannot be compared.
+func bottom(s Store) any {
+	for below := unwrap(s); below != nil; below = unwrap(s) {
+		s = below
+	}
+	if !reflect.ValueOf(s).Comparable() {
+		return nil
+	}
+	return s
 }

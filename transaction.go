@@ -28,6 +28,13 @@ type Transactor interface {
 	Transaction(ctx context.Context) (Tx, error)
 }
 
+// nester is implemented by a [Transactor] that serves one intent inside of a
+// transaction otherwise than outside.
+type nester interface {
+	// Nested returns the transactor for one intent whose BeginTx has ctx.
+	Nested(ctx context.Context) Transactor
+}
+
 // Tx is one transaction in which one intent is claimed, executed and recorded:
 // all of it commits together or not at all (promise 4). It is used by one
 // goroutine at a time: Claim, the work, then Commit, and Rollback in any case.
@@ -83,9 +90,9 @@ type TxClaim struct {
 	ended      bool
 	undone     bool // by a connection that was lost at the commit
 
-	outside context.Context //nolint:containedctx // the context given to BeginTx, without the transaction.
-	ctx     txContext
-	cancel  context.CancelFunc
+	around verdict.Transaction // Outside is the context given to BeginTx
+	ctx    txContext
+	cancel context.CancelFunc
 }
 
 // txContext is the context of the work.
@@ -103,6 +110,8 @@ func (c *txContext) Value(key any) any {
 		return c.claim
 	case fenceKey{}:
 		return &c.claim.rec.Fence
+	case verdict.TransactionKey{}:
+		return &c.claim.around
 	}
 	return c.Context.Value(key)
 }
@@ -227,7 +236,7 @@ func (c *TxClaim) apart(s Settlement) error {
 // atLast returns the context of a claim's end: the caller's end does not cut it
 // off halfway, and it does not carry the transaction that ends.
 func (c *TxClaim) atLast() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(c.outside), c.guard.core.timeout)
+	return context.WithTimeout(context.WithoutCancel(c.around.Outside), c.guard.core.timeout)
 }
 
 // commit records and commits within the guard's time for the store.

@@ -1,4 +1,4 @@
-// Package verdict holds what the guard and package operator agree on. The guard's
+// Package verdict holds what the guard agrees on with packages operator, flow and inbox. The guard's
 // methods that settle a record outside of its policy take a [By], which no other
 // module can name: settling by hand goes through package operator, which writes the
 // audit trail first.

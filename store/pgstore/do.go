@@ -24,7 +24,7 @@ func Do[T any](
 		var none T
 		return none, err
 	}
-	return semel.DoTx(ctx, g, s.transactorOf(ctx), k, fp, func(ctx context.Context) (T, error) {
+	return semel.DoTx(ctx, g, s.Transactor(nil), k, fp, func(ctx context.Context) (T, error) {
 		return fn(ctx, TxFrom(ctx))
 	})
 }
@@ -45,10 +45,7 @@ func DoWith[T any](
 	if err != nil {
 		return none, err
 	}
-	t := s.transactorOf(ctx)
-	if _, joined := t.(*joiner); !joined {
-		t = &starter{store: s, queries: []Query{first}}
-	}
+	t := &starter{store: s, queries: []Query{first}}
 	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
 		rows, err := txFrom(ctx).all(ctx, []Query{first})
 		if err != nil {
@@ -56,14 +53,6 @@ func DoWith[T any](
 		}
 		return fn(ctx, TxFrom(ctx), rows[0])
 	})
-}
-
-// transactorOf joins the transaction of ctx, where that is the store's.
-func (s *Store) transactorOf(ctx context.Context) semel.Transactor {
-	if outer := txFrom(ctx); outer != nil && outer.store == s {
-		return &joiner{store: s, outer: outer}
-	}
-	return s.Transactor(nil)
 }
 
 // storeOf is the store of the guard, below whatever wraps it.

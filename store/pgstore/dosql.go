@@ -23,11 +23,7 @@ func DoSQL[T any](
 		var none T
 		return none, err
 	}
-	t := SQLTransactor(db, s, nil)
-	if outer := sqlTxFrom(ctx); outer != nil && outer.store == s && outer.db == db {
-		t = &sqlJoiner{store: s, in: outer.tx, tx: outer.tx, db: db, outer: outer}
-	}
-	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
+	return semel.DoTx(ctx, g, SQLTransactor(db, s, nil), k, fp, func(ctx context.Context) (T, error) {
 		return fn(ctx, SQLTxFrom(ctx))
 	})
 }
@@ -35,7 +31,8 @@ func DoSQL[T any](
 // SQLTransactor opens transactions on a pool of database/sql, for
 // [semel.Guard.BeginTx] and [semel.DoTx]; the work finds them by [SQLTxFrom]. db
 // is a pool of the database that holds the store's schema. o may be nil; it
-// must not be read-only.
+// must not be read-only. Inside of a transaction of this store, with its context,
+// they are savepoints of that one.
 func SQLTransactor(db *sql.DB, s *Store, o *sql.TxOptions) semel.Transactor {
 	return &sqlTransactor{store: s, db: db, opts: o}
 }
@@ -62,6 +59,22 @@ type sqlTransactor struct {
 	opts  *sql.TxOptions
 }
 
+var errNoSQLTx = errors.New("pgstore: the transaction around this one was joined by a handle that is not a *sql.Tx (use Join with that handle)")
+
+// Nested is [Transactor.Nested].
+func (t *sqlTransactor) Nested(ctx context.Context) semel.Transactor {
+	s := t.store
+	switch outer := s.sqlAround(ctx); {
+	case outer != nil && outer.tx == nil:
+		return &Transactor{store: s, err: errNoSQLTx}
+	case outer != nil:
+		return &sqlJoiner{store: s, in: outer.tx, tx: outer.tx, outer: outer}
+	case s.around(ctx) != nil:
+		return &Transactor{store: s, err: errAroundPgx}
+	}
+	return t
+}
+
 // Transaction implements [semel.Transactor].
 func (t *sqlTransactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	switch {
@@ -78,7 +91,7 @@ func (t *sqlTransactor) Transaction(ctx context.Context) (semel.Tx, error) {
 		t.store.gate.Leave()
 		return nil, translate("begin a transaction", err)
 	}
-	tx := &sqlTransaction{store: t.store, db: t.db}
+	tx := &sqlTransaction{store: t.store}
 	tx.in = &ownSession{conn: conn, opts: t.opts, bind: func(begun *sql.Tx) { tx.tx = begun }}
 	return tx, nil
 }

@@ -54,9 +54,8 @@ func Exec[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fing
 // once, a twin, a record or an error of its own, is looked at by the
 // guard in a transaction.
 func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, q *Query) (json.RawMessage, error) {
-	t := s.transactorOf(ctx)
 	d := g.Digest(k)
-	if _, joined := t.(*joiner); !joined && s.oneTrip(g) && !s.seen.Has(d) {
+	if !s.within(ctx) && s.oneTrip(g) && !s.seen.Has(d) {
 		outcome, err := s.execAtOnce(ctx, g, k, fp, q)
 		s.seen.Add(d)
 		switch {

@@ -63,7 +63,6 @@ type sqlJoiner struct {
 	store *Store
 	in    Execer
 	tx    *sql.Tx
-	db    *sql.DB
 	outer *sqlTransaction
 	last  *sqlTransaction
 }
@@ -72,7 +71,7 @@ func (s *Store) joinSQL(ctx context.Context, in Execer) *sqlJoiner {
 	j := &sqlJoiner{store: s, in: in}
 	j.tx, _ = in.(*sql.Tx)
 	if outer := sqlTxFrom(ctx); outer != nil && outer.tx == j.tx && j.tx != nil {
-		j.outer, j.db = outer, outer.db
+		j.outer = outer
 	}
 	return j
 }
@@ -92,7 +91,7 @@ func (j *sqlJoiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	if err := j.store.gate.Enter("join a transaction", verb.Writes); err != nil {
 		return nil, err
 	}
-	t := &sqlTransaction{store: j.store, tx: j.tx, db: j.db, depth: 1}
+	t := &sqlTransaction{store: j.store, tx: j.tx, depth: 1}
 	if j.outer != nil {
 		t.depth = j.outer.depth + 1
 	}

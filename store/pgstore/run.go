@@ -31,10 +31,7 @@ func Run[T any](
 	case len(queries) == 0 || len(queries) > maxRunQueries:
 		return none, errRunQueries
 	}
-	t := s.transactorOf(ctx)
-	if _, joined := t.(*joiner); !joined {
-		t = &starter{store: s, queries: queries, shares: true}
-	}
+	t := &starter{store: s, queries: queries, shares: true}
 	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
 		rows, err := txFrom(ctx).all(ctx, queries)
 		if err != nil {

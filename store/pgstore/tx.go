@@ -35,7 +35,9 @@ type TxOptions struct {
 
 // Transactor opens transactions on the store's pool, for [semel.Guard.BeginTx]
 // and [semel.DoTx]; the work finds them by [TxFrom]. They read and write: there
-// is nothing to make happen once in one that only reads.
+// is nothing to make happen once in one that only reads. Inside of a transaction
+// of this store, with its context, they are savepoints of that one, at its
+// isolation.
 type Transactor struct {
 	store     *Store
 	isolation string
@@ -65,6 +67,12 @@ func (s *Store) Transactor(o *TxOptions) *Transactor {
 // Bare returns a transactor without the Queries.
 func (t *Transactor) Bare() semel.Transactor {
 	return &Transactor{store: t.store, isolation: t.isolation, err: t.err}
+}
+
+// Nested returns the transactor of an intent that begins with ctx: in work of
+// this store, one that sets savepoints in the transaction around it.
+func (t *Transactor) Nested(ctx context.Context) semel.Transactor {
+	return t.store.nestedOr(ctx, t.start, t)
 }
 
 // Transaction implements [semel.Transactor].

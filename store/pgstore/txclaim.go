@@ -28,8 +28,9 @@ type transaction struct {
 	rowFirst  bool   // the way of the row
 	pooled    *pgxpool.Conn
 	wire      wire
-	nest      *nest // of a transaction inside of another one
-	depth     int   // how many are around it
+	nest      *nest        // of a transaction inside of another one
+	outer     *transaction // the one in the context around the work's, of whatever store
+	depth     int          // how many are around it
 	first     *first
 
 	state  txState

@@ -315,6 +315,6 @@ func conflict(err error) bool {
 
 // Context implements [semel.Tx].
 func (t *transaction) Context(ctx context.Context) context.Context {
-	t.working = true
+	t.working, t.outer = true, txFrom(ctx)
 	return context.WithValue(ctx, txKey{}, t)
 }

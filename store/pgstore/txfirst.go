@@ -41,6 +41,11 @@ type starter struct {
 	of   semel.Digest // whose queries these are, once one has claimed
 }
 
+// Nested is [Transactor.Nested].
+func (s *starter) Nested(ctx context.Context) semel.Transactor {
+	return s.store.nestedOr(ctx, s, s)
+}
+
 // Transaction implements [semel.Transactor]. What follows work that was undone may
 // only record what is known of it, so there the queries wait until the work asks for them.
 func (s *starter) Transaction(ctx context.Context) (semel.Tx, error) {

@@ -32,7 +32,48 @@ type joiner struct {
 	store *Store
 	outer *transaction
 	conn  *pgx.Conn
+	start *starter // of TxOptions.Queries
 	last  *transaction
+}
+
+// Sentences about a transaction around the present one that belongs to another driver.
+var (
+	errAroundSQL = errors.New("pgstore: the transaction around this one is of database/sql, and pgx cannot work in it (use DoSQL, SQLTransactor or Join there)")
+	errAroundPgx = errors.New("pgstore: the transaction around this one is of pgx, and database/sql cannot work in it (use Do, Store.Transactor or JoinPgx there)")
+)
+
+// around returns the innermost transaction of this store under which ctx works, or nil.
+func (s *Store) around(ctx context.Context) *transaction {
+	t := txFrom(ctx)
+	for t != nil && (t.store != s || t.state == txEnded) {
+		t = t.outer
+	}
+	return t
+}
+
+// sqlAround is around for database/sql.
+func (s *Store) sqlAround(ctx context.Context) *sqlTransaction {
+	t := sqlTxFrom(ctx)
+	for t != nil && (t.store != s || t.state == txEnded) {
+		t = t.outer
+	}
+	return t
+}
+
+// within reports whether ctx works in a transaction of this store.
+func (s *Store) within(ctx context.Context) bool {
+	return s.around(ctx) != nil || s.sqlAround(ctx) != nil
+}
+
+// nestedOr joins the transaction of this store under which ctx works; without one it returns alone.
+func (s *Store) nestedOr(ctx context.Context, start *starter, alone semel.Transactor) semel.Transactor {
+	if outer := s.around(ctx); outer != nil {
+		return &joiner{store: s, outer: outer, start: start}
+	}
+	if s.sqlAround(ctx) != nil {
+		return &Transactor{store: s, err: errAroundSQL}
+	}
+	return alone
 }
 
 // Joined says that the transaction is open already.
@@ -50,6 +91,9 @@ func (j *joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	t, err := j.store.nested(j.outer, j.conn)
 	if err != nil {
 		return nil, err
+	}
+	if j.start != nil {
+		t.first = &first{starter: j.start}
 	}
 	j.last = t
 	return t, nil

@@ -20,9 +20,9 @@ var _ semel.Tx = (*sqlTransaction)(nil)
 type sqlTransaction struct {
 	store *Store
 	in    sqlSession
-	tx    *sql.Tx // what the work gets; nil where the caller's handle is another one
-	db    *sql.DB // where tx is from, if that is known
-	depth int     // how many are around it
+	tx    *sql.Tx         // what the work gets; nil where the caller's handle is another one
+	depth int             // how many are around it
+	outer *sqlTransaction // the one in the context around the work's, of whatever store
 
 	state            txState
 	won              bool // the claim: the work had its turn
@@ -172,6 +172,7 @@ func (t *sqlTransaction) row(ctx context.Context, into []any, name string, args 
 
 // Context implements [semel.Tx].
 func (t *sqlTransaction) Context(ctx context.Context) context.Context {
+	t.outer = sqlTxFrom(ctx)
 	return context.WithValue(ctx, sqlTxKey{}, t)
 }
 

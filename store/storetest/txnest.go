@@ -14,6 +14,7 @@ func nestedTxRules() []TxRule {
 	return []TxRule{
 		{Name: "nested/commit", Promise: 4, Says: "an intent inside of another commits with it, and what failed in it is undone alone", check: nestedCommit, needs: nests},
 		{Name: "nested/rollback", Promise: 3, Says: "an intent inside of another is rolled back with it, but what became unknown stays so", check: nestedRollback, needs: nests},
+		{Name: "nested/transactor", Promise: 4, Says: "a transactor inside of work takes part in its transaction", check: nestedTransactor, needs: nests},
 		{Name: "nested/circle", Promise: 8, Says: "of two transactions that want each other's keys one is undone, and runs again", check: nestedCircle, needs: nests, writers: 2},
 		{Name: "join/end", Promise: 4, Says: "what joined the caller's transaction is recorded when that commits, or not at all", check: joinEnd, needs: joins},
 		{Name: "join/failed", Promise: 4, Says: "what failed is undone alone, and the caller's transaction goes on", check: joinFailed, needs: joins},
@@ -72,10 +73,12 @@ func (c *txCheck) nest(ctx context.Context, g *semel.Guard, w work) {
 // around executes work named outer in a transaction of its own.
 func (c *txCheck) around(g *semel.Guard, end error, inside func(context.Context)) {
 	c.Helper()
-	begin := func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
-		return semel.DoTx(ctx, g, c.db.Transactor, k, fp, fn)
-	}
-	c.executes(c.ctx, begin, g, work{name: "outer", end: end, inside: []func(context.Context){inside}}, c.db.Insert)
+	c.executes(c.ctx, c.transacts, g, work{name: "outer", end: end, inside: []func(context.Context){inside}}, c.db.Insert)
+}
+
+// transacts executes an intent by the transactor.
+func (c *txCheck) transacts(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
+	return semel.DoTx(ctx, g, c.db.Transactor, k, fp, fn)
 }
 
 // recovered turns a panic with an error into that error.
@@ -152,6 +155,26 @@ func nestedRollback(c *txCheck) {
 	c.left(g, map[string]semel.State{
 		"outer": semel.StateAbsent, "inner": semel.StateAbsent, "middle": semel.StateAbsent,
 		"unknown": semel.StateUnknown, "deep": semel.StateUnknown,
+	})
+}
+
+func nestedTransactor(c *txCheck) {
+	g := c.guard(semel.Policy{})
+	for name, end := range map[string]error{"kept": nil, "undone": errWork} {
+		c.executes(c.ctx, c.transacts, g, work{name: "outer " + name, end: end, inside: []func(context.Context){func(ctx context.Context) {
+			for _, w := range []work{
+				{name: "inner " + name},
+				{name: "failed " + name, end: errWork},
+				{name: "unknown " + name, end: semel.MarkUnknown(errWork)},
+			} {
+				c.executes(ctx, c.transacts, g, w, c.db.Insert)
+			}
+			c.left(g, map[string]semel.State{"inner " + name: semel.StateAbsent}) //nolint:contextcheck // what others see.
+		}}}, c.db.Insert)
+	}
+	c.left(g, map[string]semel.State{
+		"outer kept": semel.StateCompleted, "inner kept": semel.StateCompleted, "failed kept": semel.StateAbsent, "unknown kept": semel.StateUnknown,
+		"outer undone": semel.StateAbsent, "inner undone": semel.StateAbsent, "failed undone": semel.StateAbsent, "unknown undone": semel.StateUnknown,
 	})
 }
 
