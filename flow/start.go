@@ -9,7 +9,13 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
 )
+
+// errInTransaction refuses a flow whose steps could be rolled back with the
+// transaction around them, under a flow that is recorded as done.
+var errInTransaction = errors.New("a flow outlives its caller, and this context belongs to a transaction, which may be rolled back " +
+	"(start the flow before or after it, or add an outbox message to it whose handler starts the flow)")
 
 // retryUnfinished is the RetryAfter of an unfinished flow.
 const retryUnfinished = time.Second
@@ -21,6 +27,9 @@ const retryUnfinished = time.Second
 //   - [*Parked]: an operator has to decide;
 //   - an error of [semel.Guard.Begin], such as ErrMismatch for another input, or
 //     ErrInFlight.
+//
+// In a transaction ([semel.DoTx], semelhttp.Options.Transactor, inbox.HandleTx, a
+// store's Join, a [Tx] step) Start and Accept are refused, whatever its store.
 //
 // ctx governs the wait for another attempt. The flow itself goes on when its
 // caller goes away, until it ends or exceeds [semel.Policy].MaxRun.
@@ -84,6 +93,9 @@ func (f *Flows) begin(ctx context.Context, firsts *semel.Guard, def Defined, key
 	name := nameOf(def)
 	if name == "" || f.defs[name] != def {
 		return nil, nil, nil, fmt.Errorf("flow: definition %q was not given to New", name)
+	}
+	if verdict.TransactionOf(ctx) != nil {
+		return nil, nil, nil, fmt.Errorf("flow %s: %w", name, errInTransaction)
 	}
 	if key.Scope == "" {
 		return nil, nil, nil, fmt.Errorf("flow %s: %w", name, semel.ErrScopeMissing)

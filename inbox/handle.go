@@ -11,6 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/mark"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 // Handle runs fn for a message whose effect lies outside of the store's database, and says
@@ -39,6 +40,9 @@ func (in *Inbox) judge(ctx context.Context, d *delivery) Verdict {
 	return v
 }
 
+var errInTransaction = errors.New("inbox: this context belongs to a transaction, which may be rolled back after the message was acknowledged " +
+	"(call HandleTx with the consumer's context)")
+
 // delivery is one call of Handle or HandleTx.
 type delivery struct {
 	in      *Inbox
@@ -59,6 +63,9 @@ type delivery struct {
 func (d *delivery) judge(caller context.Context) Verdict {
 	if caller.Err() != nil {
 		return Verdict{Reason: unavailable, Err: context.Cause(caller)}
+	}
+	if d.transactor != nil && verdict.TransactionOf(caller) != nil {
+		return Verdict{After: d.in.pause(1), Reason: unavailable, Err: errInTransaction}
 	}
 	d.fp = d.message.fingerprint()
 	d.key = d.in.key(d.message.ID)

@@ -18,6 +18,9 @@ import (
 // When the statements of fn are known beforehand, a transactor that sends them with the claim saves round
 // trips, and lets messages that are handled at the same time share a commit: see pgstore.TxOptions.Queries.
 //
+// HandleTx in a transaction is refused, with a verdict that delivers again: the message
+// could be acknowledged, and its rows rolled back.
+//
 // Every error of fn rolls back, a panic included. An error made with [semel.MarkUnknown] says that
 // fn did something elsewhere that may have happened; the others mean what they mean for Handle.
 //
