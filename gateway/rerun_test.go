@@ -16,7 +16,7 @@ import (
 // and application say that an answer was lost, not that nothing happened.
 func TestLostBehindTheUpstream(t *testing.T) {
 	t.Parallel()
-	for status, runs := range map[int]int32{502: 1, 504: 1, 500: 3, 503: 3} {
+	for status, runs := range map[int]int32{502: 1, 504: 1, 524: 1, 999: 1, 500: 3, 503: 3} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			var effects atomic.Int32
@@ -40,6 +40,22 @@ func TestLostBehindTheUpstream(t *testing.T) {
 				t.Errorf("Idempotency-Status %q", word)
 			}
 		})
+	}
+}
+
+// TestEnvoysWordBehindTheUpstream (promise 3): the 503 by which Envoy reports a reset connection leaves the outcome unknown.
+func TestEnvoysWordBehindTheUpstream(t *testing.T) {
+	t.Parallel()
+	var effects atomic.Int32
+	d := open(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		effects.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "upstream connect error or disconnect/reset before headers. reset reason: connection termination")
+	}), nil)
+	check(t, "first", d.send(t, http.MethodPost, "/lb", "a=1", "Idempotency-Key", "k"), http.StatusServiceUnavailable, "")
+	check(t, "repeated", d.send(t, http.MethodPost, "/lb", "a=1", "Idempotency-Key", "k"), http.StatusConflict, "outcome-unknown")
+	if got := effects.Load(); got != 1 {
+		t.Errorf("%d effects, want 1", got)
 	}
 }
 

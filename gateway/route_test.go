@@ -195,7 +195,7 @@ func TestPublishedPolicy(t *testing.T) {
 	if !strings.Contains(page.body, "<td>72 hours</td>") || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 		t.Errorf("page: %v %s", page.header, page.body)
 	}
-	if !strings.Contains(page.body, "a repetition is carried out; except 502, 504, after which the outcome is unknown") {
+	if !strings.Contains(page.body, "a repetition is carried out; except 502, 504, 520,") {
 		t.Errorf("the page promises that a lost answer is repeated: %s", page.body)
 	}
 	wantActed(t, n, 0)

@@ -51,6 +51,7 @@ func shownRoute(rt *route) console.Route {
 	also(rule.Form != nil, "forms of its pages get a token")
 	also(rule.Authorize != nil, "the caller's right is checked before a recorded answer is given")
 	also(rule.CanonicalJSON, "JSON that differs in white space and the order of members is the same")
+	also(len(rule.FingerprintHeaders) > 0, "the headers "+strings.Join(rule.FingerprintHeaders, ", ")+" make a request another one")
 	also(true, "bodies of requests up to "+published.MaxBody()+", of recorded answers up to "+published.MaxResponse())
 	return shown
 }

@@ -75,9 +75,11 @@
 //	body_limit: 64MiB         # a larger request is refused
 //	response_limit: 1MiB      # a larger answer is not kept (a retry learns that, and is not run)
 //	canonical_json: true      # white space and member order do not make a JSON body another
+//	fingerprint_headers: [X-Tenant]  # a repetition with another value is another request; so is
+//	                          # always one with other preconditions or another method override
 //	on_5xx: release           # an answer of 500 or above: release (nothing happened, a retry
-//	                          # runs; but 502 and 504, a gateway's words for an answer that
-//	                          # it did not get, are unknown), store (a retry gets it) or
+//	                          # runs; but 502, 504 and other words of proxies for an answer
+//	                          # that they did not get are unknown), store (a retry gets it) or
 //	                          # unknown
 //	released_when:            # answers that mean that nothing happened, in addition to 401, 403,
 //	                          # 429 and the like, and to redirects to a sign-in page

@@ -79,6 +79,9 @@ type Route struct {
 	// CanonicalJSON makes JSON bodies the same that differ in white space and
 	// in the order of members only.
 	CanonicalJSON bool
+	// FingerprintHeaders names further request headers whose values make a request
+	// another one.
+	FingerprintHeaders []string
 }
 
 // Default is the route of requests that no rule matches: every POST and PATCH
@@ -162,6 +165,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"authorize", func(n ast.Node) { route.Authorize = r.authorize(n) }},
 		{"fail_open", func(n ast.Node) { route.FailOpen = r.Boolean(n, "fail_open") }},
 		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.Boolean(n, "canonical_json") }},
+		{"fingerprint_headers", func(n ast.Node) { route.FingerprintHeaders = r.tokens(n, "fingerprint_headers") }},
 		{"form", func(n ast.Node) { route.Form = r.form(n) }},
 	})
 	if found != nil {
@@ -240,6 +244,9 @@ func (r *reader) contradictions(route *Route, found yamlfile.Present) {
 	}
 	if route.Key.FormField != "" && route.CanonicalJSON {
 		r.Report(at("canonical_json"), "remove it, or take the key from a header or a json_pointer", "canonical_json says nothing about forms, where the key comes from")
+	}
+	if route.Key.Derive != nil && found.Has("fingerprint_headers") {
+		r.Report(at("fingerprint_headers"), "name the headers in key.derive.headers", "fingerprint_headers says nothing where the key is derived")
 	}
 	r.formContradictions(route, found)
 	r.webhookContradictions(route, found)

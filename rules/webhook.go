@@ -121,9 +121,10 @@ func (r *reader) webhookContradictions(route *Route, found yamlfile.Present) {
 		return
 	}
 	for name, fix := range map[string]string{
-		"scope":          "remove it: the scope is the route, because credentials and cookies are not signed",
-		"canonical_json": "remove it: the body counts as it was signed",
-		"form":           "remove one of the two: webhooks are not sent by forms",
+		"scope":               "remove it: the scope is the route, because credentials and cookies are not signed",
+		"canonical_json":      "remove it: the body counts as it was signed",
+		"fingerprint_headers": "remove it: headers are not signed",
+		"form":                "remove one of the two: webhooks are not sent by forms",
 	} {
 		if found.Has(name) {
 			r.Report(found[name], fix, "%s contradicts key.webhook", name)

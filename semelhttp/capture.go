@@ -328,6 +328,9 @@ func (c *capture) discard() {
 	c.status = 0
 }
 
+// body is the part of the answer's body that is held back.
+func (c *capture) body() []byte { return c.mem.envelope[c.bodyAt:] }
+
 // length is that of the body held back.
 func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt }
 
@@ -379,7 +382,7 @@ func (c *capture) send(word []string) {
 	c.m.vary(header)
 	c.under.WriteHeader(c.status)
 	if c.length() > 0 {
-		_, _ = c.under.Write(s.envelope[c.bodyAt:]) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.
+		_, _ = c.under.Write(c.body()) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.
 	}
 	for _, f := range s.late {
 		header[f.name] = f.values // trailers

@@ -17,6 +17,7 @@ type DerivedKey struct {
 	// with a leading slash, JSON pointers. Nil: the whole body counts.
 	Fields []string
 	// Cookies and Headers count in addition to the fields, such as the session's cookie.
+	// Headers that always count in a fingerprint (see [FingerprintOptions]) also count here.
 	Cookies, Headers []string
 }
 
@@ -98,6 +99,7 @@ func (s *derivedSource) Key(r *http.Request, body *Body) (string, bool, error) {
 			h.Add("=" + line)
 		}
 	}
+	addSteering(&h, r.Header, s.headers)
 	found, err := s.addBody(&h, r, body)
 	if err != nil || !found {
 		return "", false, err

@@ -25,13 +25,13 @@ import (
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	word := map[int]string{
-		401: "released", 403: "released", 407: "released", 408: "released", 417: "released", 419: "released", 421: "released", 423: "released", 425: "released", 429: "released",
+		401: "released", 403: "released", 407: "released", 408: "released", 412: "released", 417: "released", 419: "released", 421: "released", 423: "released", 425: "released", 428: "released", 429: "released",
 		405: "released", 411: "released", 413: "released", 414: "released", 415: "released", 431: "released", 440: "released",
-		500: "released", 501: "released", 502: "unknown", 503: "released", 504: "unknown", 511: "released", 599: "released",
+		500: "released", 501: "released", 502: "unknown", 503: "released", 504: "unknown", 511: "released", 520: "unknown", 529: "released", 599: "unknown", 999: "unknown",
 	}
 	for _, status := range []int{
 		200, 201, 202, 204, 299, 302, 303, 304, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 417, 418, 419, 421,
-		422, 423, 425, 429, 431, 440, 451, 499, 500, 501, 502, 503, 504, 511, 599,
+		422, 423, 425, 428, 429, 431, 440, 451, 499, 500, 501, 502, 503, 504, 511, 520, 529, 599, 999,
 	} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()

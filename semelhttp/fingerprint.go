@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"crypto/sha256"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,7 @@ func (m *Middleware) fingerprint(r *http.Request, body *Body, h *semel.Hasher) (
 		h.Add(name)
 		addLines(h, r.Header[name])
 	}
+	addSteering(h, r.Header, m.set.headers)
 	plain := !o.CanonicalJSON
 	for _, contentType := range r.Header["Content-Type"] {
 		plain = plain && !multipart(contentType)
@@ -72,6 +74,27 @@ func (m *Middleware) fingerprint(r *http.Request, body *Body, h *semel.Hasher) (
 		return semel.Fingerprint{}, err
 	}
 	return h.Sum(), nil
+}
+
+// steering returns the request headers that say what is asked for, as method, path
+// and body do, in alphabetical order.
+func steering() []string {
+	return []string{
+		"Content-Range", "Destination", "If-Match", "If-None-Match", "If-Unmodified-Since", "Overwrite", "Slug", "Upload-Offset",
+		"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url",
+	}
+}
+
+// addSteering appends the steering headers that the request has and that are not
+// counted already. A request without any has the fingerprint that it had before they
+// counted.
+func addSteering(h *semel.Hasher, header http.Header, counted []string) {
+	for _, name := range steering() {
+		if lines := header[name]; len(lines) > 0 && !slices.Contains(counted, name) {
+			h.Add(name)
+			addLines(h, lines)
+		}
+	}
 }
 
 // addLines appends the lines of one header: how many there are, and each.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
 )
 
 // TestFingerprint: which requests are the same.
@@ -56,6 +58,46 @@ func TestFingerprint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSteeringHeadersMakeAnotherRequest (promise 6): headers that say what is asked for count, where the key
+// comes from a header and where it is derived.
+func TestSteeringHeadersMakeAnotherRequest(t *testing.T) {
+	t.Parallel()
+	derived := semelhttp.Derived(semelhttp.DerivedKey{})
+	for _, name := range []string{
+		"If-Match", "If-None-Match", "If-Unmodified-Since", "Content-Range", "Upload-Offset", "Destination", "Overwrite", "Slug",
+		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for key, want := range map[semelhttp.KeySource]string{nil: "mismatch", derived: "executed"} {
+				d, server, _ := serveInvoices(t, doorOptions{Options: semelhttp.Options{Key: key}})
+				ask(t, server, "k1", "x")
+				ask(t, server, "k1", "x", name, "a")
+				ask(t, server, "k2", "y", name, "a")
+				ask(t, server, "k2", "y", name, "a")
+				ask(t, server, "k2", "y", name, "b")
+				wantOutcomes(t, d, "executed", outcomelog.Outcome(want), "executed", "replayed", outcomelog.Outcome(want))
+			}
+		})
+	}
+}
+
+// TestChosenSteeringHeader: a header that was chosen before all of them counted has the fingerprint it had.
+func TestChosenSteeringHeader(t *testing.T) {
+	t.Parallel()
+	records := memstore.New(nil)
+	chosen := func(names ...string) *httptest.Server {
+		_, server, _ := serveInvoices(t, doorOptions{store: records, Options: semelhttp.Options{Fingerprint: semelhttp.FingerprintOptions{Headers: names}}})
+		return server
+	}
+	send := func(server *httptest.Server) *reply {
+		r := newAsk(t, server.URL+"/invoices", "x", "Idempotency-Key", "k1", "If-Match", "v1")
+		r.Host = "shop.example"
+		return sendAsk(t, server, r)
+	}
+	wantReplay(t, send(chosen("If-Match")), send(chosen()))
 }
 
 // TestFingerprintFunc: the service may say itself what counts.

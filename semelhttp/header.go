@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"bytes"
 	"net/http"
 	"net/textproto"
 	"strings"
@@ -91,6 +92,8 @@ func releases(status int) bool {
 		statusPageExpired, http.StatusMisdirectedRequest, http.StatusLocked, http.StatusTooEarly,
 		http.StatusTooManyRequests, statusLoginTimeout, http.StatusNetworkAuthenticationRequired:
 		return true
+	case http.StatusPreconditionFailed, http.StatusPreconditionRequired: // RFC 9110, section 13.2.1: looked at before the work
+		return true
 	case http.StatusMethodNotAllowed, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
 		http.StatusUnsupportedMediaType, http.StatusRequestHeaderFieldsTooLarge:
 		return true
@@ -98,12 +101,23 @@ func releases(status int) bool {
 	return false
 }
 
-// lostAnswer reports whether a status is a gateway's word for an answer that it did
-// not get (RFC 9110, sections 15.6.3 and 15.6.5): what it asked may have acted. A
-// handler that passes its own upstream's failure on says the same. 503 is not among
-// them: it refuses.
-func lostAnswer(status int) bool {
-	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout
+// envoyLost begins what Envoy answers with 503 when a connection failed or was reset
+// before the answer, whichever it was.
+const envoyLost = "upstream connect error or disconnect/reset before headers"
+
+// lostAnswer reports whether an answer is a proxy's word for one that it did not
+// get: what it asked may have acted. A handler that passes its own upstream's failure
+// on says the same. Any other 503 refuses. testdata/vectors/lost.json has every case.
+func lostAnswer(status int, body []byte) bool {
+	switch {
+	case status == http.StatusBadGateway, status == http.StatusGatewayTimeout: // RFC 9110, sections 15.6.3 and 15.6.5
+		return true
+	case status >= 520 && status <= 527, status == 530: // Cloudflare, which may have tried more than once
+		return true
+	case status == http.StatusServiceUnavailable:
+		return bytes.HasPrefix(body, []byte(envoyLost))
+	}
+	return status >= 598 // read and connect time-outs of proxies; above 599 nothing is defined (RFC 9110, section 15)
 }
 
 // Streams reports whether an answer with this Content-Type only makes sense as

@@ -36,10 +36,10 @@ type On5xx uint8
 
 const (
 	// ReleaseOn5xx says that after a failure nothing happened; a retry runs. It
-	// does not apply to 502 and 504, by which a gateway says that it got no answer,
-	// nor when the claim's context had ended by then (lost, or MaxRun): those are
-	// unknown. In a transaction (Options.Transactor) 502 and 504 roll back like
-	// any other failure, and are released.
+	// does not apply to 502, 504, 520 and others by which a proxy says that it got no
+	// answer, nor when the claim's context had ended by then (lost, or MaxRun): those
+	// are unknown. In a transaction (Options.Transactor) they roll back like any
+	// other failure, and are released.
 	ReleaseOn5xx On5xx = iota
 	// StoreOn5xx makes a failure the outcome, which is replayed.
 	StoreOn5xx
@@ -134,7 +134,11 @@ type Options struct {
 }
 
 // FingerprintOptions say what makes two requests the same, in addition to method,
-// host, path, query, content type and content encoding.
+// host, path, query, content type and content encoding, and to the headers that say
+// what is asked for: preconditions (If-Match, If-None-Match, If-Unmodified-Since),
+// Content-Range, Destination, Overwrite, Slug, Upload-Offset, and those that replace
+// the method (X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override) or the path
+// (X-Original-URL, X-Rewrite-URL).
 type FingerprintOptions struct {
 	// CanonicalJSON ignores white space and the order of members in a JSON
 	// body. A body that is not JSON, or longer than MaxCanonicalBytes, counts

@@ -77,7 +77,7 @@ func sizeText(n int64) string {
 type PublishedStatuses struct {
 	Released     []int  `json:"released"`
 	SignIn       string `json:"sign_in_redirects"` // released or stored
-	Unknown      []int  `json:"unknown,omitempty"` // server errors that are unknown where the others are released
+	Unknown      []int  `json:"unknown,omitempty"` // server errors that are unknown where the others are released, as is every status above 599
 	ServerErrors string `json:"server_errors"`
 	Others       string `json:"others"`
 }
@@ -134,11 +134,11 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 		d.Mode = "dedup"
 	}
 	d.Header, d.ReplayAuthorised = s.keyHeader, s.BeforeReplay != nil
-	for status := range maxStatus + 1 {
+	for status := range maxDefinedStatus + 1 {
 		switch {
 		case releases(status):
 			d.Statuses.Released = append(d.Statuses.Released, status)
-		case lostAnswer(status) && s.On5xx == ReleaseOn5xx && s.Transactor == nil:
+		case lostAnswer(status, nil) && s.On5xx == ReleaseOn5xx && s.Transactor == nil:
 			d.Statuses.Unknown = append(d.Statuses.Unknown, status)
 		}
 	}

@@ -170,7 +170,7 @@ func TestPolicyHandler(t *testing.T) {
 		"max_body_bytes": float64(64 << 20), "max_response_bytes": float64(1<<20 - 4<<10),
 		"statuses": map[string]any{
 			"released": []any{
-				401.0, 403.0, 405.0, 407.0, 408.0, 411.0, 413.0, 414.0, 415.0, 417.0, 419.0, 421.0, 423.0, 425.0, 429.0, 431.0, 440.0, 511.0,
+				401.0, 403.0, 405.0, 407.0, 408.0, 411.0, 412.0, 413.0, 414.0, 415.0, 417.0, 419.0, 421.0, 423.0, 425.0, 428.0, 429.0, 431.0, 440.0, 511.0,
 			},
 			"sign_in_redirects": "released",
 			"server_errors":     "unknown", "others": "stored",

@@ -37,7 +37,8 @@ const (
 	envelopePrefix  = 12
 	flagBodyOmitted = 1
 
-	maxStatus = 999
+	maxStatus        = 999
+	maxDefinedStatus = 599
 )
 
 var (
