@@ -62,33 +62,52 @@ func UnaryClient(o *ClientOptions) (grpc.UnaryClientInterceptor, error) {
 		return KeyIgnored
 	}
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		if known.policy(method, needed) == KeyRequired && !hasKey(ctx, set.Metadata) {
-			ctx = metadata.AppendToOutgoingContext(ctx, set.Metadata, set.Mint())
+		if known.policy(method, needed) == KeyRequired {
+			ctx = set.keyed(ctx)
 		}
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}, nil
 }
 
-func hasKey(ctx context.Context, name string) bool {
-	md, _ := metadata.FromOutgoingContext(ctx)
-	return len(md.Get(name)) > 0
+// keyed returns a context with a key under the name of these options: the one that is there, that of [WithIntent], or a fresh one.
+func (o *ClientOptions) keyed(ctx context.Context) context.Context {
+	md, _ := metadata.FromOutgoingContext(ctx) // a copy
+	if len(md.Get(o.Metadata)) > 0 {
+		return ctx
+	}
+	intent, ok := ctx.Value(intentContextKey{}).(string)
+	if !ok {
+		return metadata.AppendToOutgoingContext(ctx, o.Metadata, o.Mint())
+	}
+	if sent := md.Get(DefaultMetadata); len(sent) == 1 && sent[0] == intent {
+		md.Delete(DefaultMetadata)
+	}
+	return withMetadata(ctx, md, o.Metadata, intent)
 }
 
+type intentContextKey struct{}
+
 // WithIntent says that the calls under the returned context are the intent with this key, which is sent with each of
-// them as DefaultMetadata. Keep the key with the wish (a row, a draft, a queue entry) and use it again when the operation
+// them: as DefaultMetadata, or under the name of the ClientOptions of their connection. Streams send it as DefaultMetadata
+// always. Keep the key with the wish (a row, a draft, a queue entry) and use it again when the operation
 // is retried, even by another process. A key that another WithIntent has put there is replaced.
 //
 // One intent is one call. Two different requests under one context would share the key, and the second would be refused
 // as a reuse of it.
 func WithIntent(ctx context.Context, key string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx) // a copy
-	if md == nil {
-		md = metadata.MD{}
-	}
 	if strings.ContainsAny(key, `",\`) || strings.TrimSpace(key) != key {
 		key = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
 	}
-	md.Set(DefaultMetadata, key)
+	return withMetadata(context.WithValue(ctx, intentContextKey{}, key), md, DefaultMetadata, key)
+}
+
+// withMetadata puts the only value of a name into md, which the context takes over.
+func withMetadata(ctx context.Context, md metadata.MD, name, value string) context.Context {
+	if md == nil {
+		md = metadata.MD{}
+	}
+	md.Set(name, value)
 	return metadata.NewOutgoingContext(ctx, md)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -64,6 +65,22 @@ func TestRetryInterceptor(t *testing.T) {
 		}
 		d.wantRan(t, name, c.want)
 	}
+}
+
+// TestIntentUnderOtherMetadata: an intent travels under the name that client and server agree on, and under no other.
+func TestIntentUnderOtherMetadata(t *testing.T) {
+	t.Parallel()
+	option, err := semelgrpc.WithKeys(&semelgrpc.ClientOptions{Metadata: "X-Request-Key"})
+	noError(t, err)
+	d := newDoor(t, doorOptions{Options: semelgrpc.Options{Metadata: "x-request-key"}, dial: []grpc.DialOption{option}})
+	d.unary = func(ctx context.Context, _ *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+		return &pb.SimpleResponse{Username: strings.Join(metadata.ValueFromIncomingContext(ctx, semelgrpc.DefaultMetadata), ",")}, nil
+	}
+	ctx := semelgrpc.WithIntent(t.Context(), "order-42")
+	d.ask(ctx, invoice("10")).want(t, "", "executed")
+	d.ask(semelgrpc.WithIntent(t.Context(), "order-42"), invoice("10")).want(t, "", "replayed")
+	d.ask(semelgrpc.WithIntent(ctx, "order-43"), invoice("10")).want(t, "", "executed")
+	d.ask(metadata.AppendToOutgoingContext(ctx, "x-request-key", "order-43"), invoice("10")).want(t, "", "replayed")
 }
 
 // TestMintedKeys: each call is a wish of its own, unless its context says which.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime"
@@ -17,6 +18,10 @@ import (
 )
 
 const (
+	// maxAnswerBytes is the longest answer that is read within its attempt; a longer one is the caller's to read.
+	maxAnswerBytes = 1 << 20
+	// maxProblemBytes is the longest problem document that is looked at; a longer one is judged by its status.
+	maxProblemBytes = 64 << 10
 	// maxDiscardBytes and maxDiscardTime bound what is read of an answer that
 	// is thrown away, so that its connection can be used again.
 	maxDiscardBytes = 64 << 10
@@ -32,33 +37,79 @@ func Replayed(resp *http.Response) bool {
 	return resp.Header.Get("Idempotent-Replayed") == "true" || resp.Header.Get("Idempotency-Status") == "replayed"
 }
 
-// judgeResponse returns nil for a definitive response, which it leaves
-// readable from its start, and closes any other.
-func judgeResponse(resp *http.Response) *AnswerError {
+// judgeResponse returns nil for a definitive answer, which it leaves readable from its start, and closes any other. The error
+// says that the answer broke off, which counts as lost (RFC 9112, section 8).
+func judgeResponse(resp *http.Response) (*AnswerError, error) {
 	a := &AnswerError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header)}
-	switch resp.StatusCode {
-	case http.StatusConflict:
-		told, err := peekProblem(resp) // an answer cut short may have been in-flight
-		a.Problem = told.Type
-		again := told.Type == problemInFlightType || (told.Type == problemUnknownType && told.Retryable)
-		if err == nil && !again {
-			return nil
+	again, problem := isNotNow(resp), isProblem(resp.Header)
+	if !again || problem {
+		head, err := arrive(resp, problem)
+		if err != nil {
+			resp.Body.Close() //nolint:errcheck // it broke off.
+			return nil, fmt.Errorf("read the answer: %w", err)
 		}
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
-		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		if Replayed(resp) {
-			return nil
+		if problem {
+			told := problemIn(head)
+			a.Problem = told.Type
+			again = (again && told.Type != problemUnknownType) || told.Type == problemInFlightType ||
+				(told.Type == problemUnknownType && told.Retryable)
 		}
-		told, err := peekProblem(resp)
-		a.Problem = told.Type
-		if err == nil && told.Type == problemUnknownType && !told.Retryable {
-			return nil
-		}
-	default:
-		return nil
+	}
+	if !again {
+		return nil, nil //nolint:nilnil // definitive.
 	}
 	discard(resp.Body)
-	return a
+	return a, nil
+}
+
+// isNotNow reports whether a status asks to come back, or is a word from something between that has no answer
+// (520 to 530, 598, 599, 999), and the answer is not that of an earlier attempt.
+func isNotNow(resp *http.Response) bool {
+	switch status := resp.StatusCode; status {
+	case http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly, http.StatusTooManyRequests:
+		return !Replayed(resp)
+	default:
+		return status >= http.StatusInternalServerError && !Replayed(resp)
+	}
+}
+
+// arrive reads an answer into memory, so that it is whole before it is judged. Of one that is longer than maxAnswerBytes it
+// reads the start, and of a stream nothing: resp.Body is then an [unfinishedBody].
+func arrive(resp *http.Response, problem bool) (head []byte, err error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, nil
+	}
+	if Streams(resp.Header.Get("Content-Type")) {
+		resp.Body = &unfinishedBody{ReadCloser: resp.Body}
+		return nil, nil
+	}
+	if head, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1)); err != nil {
+		return nil, err
+	}
+	whole := len(head) <= maxAnswerBytes
+	switch {
+	case whole:
+		resp.Body = joinedBody{bytes.NewReader(head), resp.Body}
+	case problem:
+		return nil, fmt.Errorf("a problem document with more than %d bytes", maxAnswerBytes)
+	default:
+		resp.Body = &unfinishedBody{ReadCloser: joinedBody{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}}
+	}
+	return head, nil
+}
+
+// unfinishedBody is the body of an answer that its reader finds out to be whole.
+type unfinishedBody struct {
+	io.ReadCloser
+	brokeOff func(error) error // what to return for an error before the end
+}
+
+func (b *unfinishedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.brokeOff(err)
+	}
+	return n, err
 }
 
 // toldProblem holds what a retry has to know of a problem.
@@ -67,22 +118,17 @@ type toldProblem struct {
 	Retryable bool   `json:"retryable"`
 }
 
-// peekProblem returns the problem of a problem+json body, or none for any other,
-// and puts back what it read. The error is one of reading.
-func peekProblem(resp *http.Response) (told toldProblem, err error) {
-	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || media != "application/problem+json" {
-		return told, nil //nolint:nilerr // a media type that cannot be read is another one.
+func isProblem(h http.Header) bool {
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && media == "application/problem+json"
+}
+
+// problemIn returns the problem in a body; none for what is too long or cannot be read.
+func problemIn(body []byte) (told toldProblem) {
+	if len(body) > maxProblemBytes || json.Unmarshal(body, &told) != nil {
+		return toldProblem{}
 	}
-	head, err := io.ReadAll(io.LimitReader(resp.Body, maxDiscardBytes))
-	if err != nil {
-		return told, err
-	}
-	resp.Body = joinedBody{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}
-	if json.Unmarshal(head, &told) != nil {
-		return toldProblem{}, nil //nolint:nilerr // what cannot be read is not a problem that we know.
-	}
-	return told, nil
+	return told
 }
 
 // discard reads a little, for the connection's sake, and closes the body.

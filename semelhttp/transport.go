@@ -35,13 +35,20 @@ const (
 // Only a key from the context survives into a later retry of the operation, so
 // callers that retry should mint it themselves.
 //
-// A definitive answer is any but these: 408, 425, 429, 500, 502, 503, 504, and
-// 409 with the problem type in-flight. A replayed answer is definitive, and so is
+// A definitive answer is any but these: 408, 421, 425, 429, every status from 500
+// on, and the problem type in-flight. A replayed answer is definitive, and so is
 // the problem outcome-unknown under any of these statuses, unless it says
 // retryable: then the next attempt finds out. What is not definitive, and an
 // error of the network, lead to another attempt. If the attempts end
 // without a definitive answer, the error is an [*UnknownError] when an attempt
 // may have reached the server, and a plain error when none did.
+//
+// An answer that breaks off counts as lost. So answers of up to 1 MiB are read within
+// their attempt, and RoundTrip returns them whole. Of a longer one, and of a stream
+// ([Streams]), the caller reads the rest: io.EOF says that it was whole, and any
+// other error is an [*UnknownError], after which the same request under the same
+// key is safe. A caller that closes the body before its end does not know whether
+// the answer was whole.
 //
 // A redirect is a definitive answer of the request that was sent. An
 // [http.Client] follows 301, 302 and 303 by a GET, whose answer says nothing of
@@ -58,7 +65,8 @@ type Transport struct {
 	// Base makes one attempt. It must not repeat a request that it has begun
 	// to send. Default: a private clone of [http.DefaultTransport]. An attempt
 	// has no time limit of its own: where a server may hang, set
-	// ResponseHeaderTimeout in the base.
+	// ResponseHeaderTimeout in the base, and a deadline in the request's context
+	// for an answer that stops on its way.
 	Base http.RoundTripper
 	// Methods get a key and are repeated; other methods pass untouched.
 	// Default POST and PATCH.
@@ -255,13 +263,22 @@ func (r *transportRun) attempt() (*http.Response, attemptVerdict) {
 		return nil, attemptVerdict{}
 	}
 	r.reached = true
-	again := judgeResponse(resp)
-	if again == nil {
-		resp.Request = r.req.WithContext(r.ctx)
-		return resp, attemptVerdict{}
+	again, err := judgeResponse(resp)
+	switch {
+	case err != nil:
+		r.last = err
+		return nil, attemptVerdict{}
+	case again != nil:
+		r.last = again
+		return nil, attemptVerdict{retryAfter: again.RetryAfter}
 	}
-	r.last = again
-	return nil, attemptVerdict{retryAfter: again.RetryAfter}
+	resp.Request = r.req.WithContext(r.ctx)
+	if rest, ok := resp.Body.(*unfinishedBody); ok {
+		rest.brokeOff = func(err error) error {
+			return &UnknownError{Key: r.key, Attempts: r.attempts, Reason: "the answer broke off", Err: err}
+		}
+	}
+	return resp, attemptVerdict{}
 }
 
 // pause waits for the next attempt, or says why there is none.

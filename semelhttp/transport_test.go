@@ -127,7 +127,6 @@ func TestTransportRepeatsUntilDefinitive(t *testing.T) {
 		{"400", func() (*http.Response, error) { return problem(400, "key-invalid"), nil }, 1},
 		{"404", func() (*http.Response, error) { return answer(404, ""), nil }, 1},
 		{"422", func() (*http.Response, error) { return problem(422, "key-reused"), nil }, 1},
-		{"501", func() (*http.Response, error) { return answer(501, ""), nil }, 1},
 		{"409 of the application", func() (*http.Response, error) { return answer(409, "taken"), nil }, 1},
 		{"409 outcome-unknown", func() (*http.Response, error) { return problem(409, "outcome-unknown"), nil }, 1},
 		{"409 in another type's clothes", func() (*http.Response, error) {

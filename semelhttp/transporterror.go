@@ -9,9 +9,10 @@ import (
 )
 
 // UnknownError is returned by a [Transport] whose attempts ended without a
-// definitive answer although one of them may have reached the server: it is not
-// known whether the effect happened. It wraps [semel.ErrUnknown]. Send the
-// same request again, under [WithIntent] with Key, to find out.
+// definitive answer although one of them may have reached the server, and by the
+// body of a long answer that breaks off: it is not known whether the effect
+// happened. It wraps [semel.ErrUnknown]. Send the same request again, under
+// [WithIntent] with Key, to find out.
 type UnknownError struct {
 	// Key is the key that every attempt carried.
 	Key string

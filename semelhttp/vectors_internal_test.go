@@ -148,8 +148,8 @@ func TestErrorVectors(t *testing.T) {
 			resp := rec.Result()
 			defer resp.Body.Close()
 			checkProblem(t, resp, rec.Body.Bytes(), v)
-			if again := judgeResponse(resp); (again == nil) != v.Definitive {
-				t.Errorf("judged %v, want definitive = %v", again, v.Definitive)
+			if again, err := judgeResponse(resp); err != nil || (again == nil) != v.Definitive {
+				t.Errorf("judged %v, %v, want definitive = %v", again, err, v.Definitive)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-import { contentOf, digest, type Part } from "./digest.js";
+import { contentOf, digest, hash, type Part } from "./digest.js";
 import { endIntent, type Intent, keyFor } from "./intent.js";
 import { newKey } from "./key.js";
 import { type Patience, retrying, SemelError, withKey } from "./send.js";
@@ -28,7 +28,9 @@ interface Shared {
 
 /**
  * Sends a request that must happen once. It is repeated under one key until there is a definitive answer: 2xx, 3xx or a
- * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request.
+ * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request. An answer of up to
+ * 1 MiB comes whole; a longer one, or a stream, ends the intent when its body has been read to the end, and reading it throws a
+ * SemelError of the kind unknown when it breaks off.
  * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted.
  */
 export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {}, semel: SemelInit = {}): Promise<Response> {
@@ -49,9 +51,7 @@ export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {
 function begin(name: string, intent: Intent, request: Repeatable, semel: SemelInit): Shared {
   const key = semel.key ?? keyFor(intent, request.digest);
   const stop = new AbortController();
-  const answer = send(request, { ...semel, signal: stop.signal }, key, (ended) => {
-    if (ended) endIntent(intent, key);
-  }).finally(() => {
+  const answer = send(request, { ...semel, signal: stop.signal }, key, () => endIntent(intent, key)).finally(() => {
     if (underWay.get(name) === shared) underWay.delete(name);
   });
   answer.catch(() => undefined); // every waiter may have gone
@@ -69,19 +69,18 @@ async function wait(shared: Shared, signal: AbortSignal | null | undefined): Pro
     signal?.addEventListener("abort", stopped);
   });
   try {
-    return (await Promise.race([shared.answer, aborted])).clone();
+    const answer = await Promise.race([shared.answer, aborted]);
+    return shared.waiters > 1 ? answer.clone() : answer; // an unread copy would keep all of a long answer in memory
   } finally {
     if (stopped) signal?.removeEventListener("abort", stopped);
     if (--shared.waiters === 0) shared.stop.abort(signal?.reason);
   }
 }
 
-async function send(request: Repeatable, patience: Patience, key: string, onEnd?: (ended: boolean) => void): Promise<Response> {
+async function send(request: Repeatable, patience: Patience, key: string, ended?: () => void): Promise<Response> {
   const attempt = (signal: AbortSignal): Promise<Response> =>
     fetch(request.url, { ...request.init, headers: withKey(request.init.headers, key), signal });
-  const { response, verdict } = await retrying(attempt, key, patience);
-  onEnd?.(verdict.ends);
-  return response;
+  return (await retrying(attempt, key, patience, ended)).response;
 }
 
 /** A request that can be sent any number of times. */
@@ -91,9 +90,6 @@ interface Repeatable {
   /** Of method, address and body. */
   digest: string;
 }
-
-/** The largest Blob whose content is looked at; a larger one is known by its type, name, size and time. */
-export const maxDigestedBytes = 1 << 20;
 
 async function repeatable(input: RequestInfo | URL, init: RequestInit): Promise<Repeatable> {
   let own: RequestInit = init;
@@ -118,14 +114,30 @@ function copyOf(request: Request): RequestInit {
   };
 }
 
+/** How much of a Blob is read at a time, in bytes; a file that is longer is known by its type, name, size and time. */
+export const pieceBytes = 1 << 20;
+
 async function bodyParts(body: BodyInit | null | undefined): Promise<Part[]> {
   if (body === null || body === undefined) return [];
-  if (body instanceof FormData) return contentOf(body);
-  if (body instanceof Blob && body.size > maxDigestedBytes) {
-    const { name = "", lastModified = 0 } = body as Partial<File>;
-    return [["body", `${body.type} ${name} ${body.size} ${lastModified}`]];
+  if (body instanceof FormData) {
+    const known = new FormData();
+    for (const [name, value] of body) known.append(name, value instanceof File && value.name === "blob" ? await contentDigest(value) : value);
+    return contentOf(known);
+  }
+  if (body instanceof Blob && body.size > pieceBytes) {
+    const { name, lastModified } = body as Partial<File>;
+    return [["body", `${body.type} ${name ?? (await contentDigest(body))} ${body.size} ${lastModified ?? 0}`]];
   }
   if (typeof body === "string" || body instanceof URLSearchParams) return [["body", String(body)]];
   const bytes = new Uint8Array(await new Response(body).arrayBuffer());
   return [["body", Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")]];
+}
+
+/** The digest of a Blob that has no name and no time to be known by. */
+async function contentDigest(blob: Blob): Promise<string> {
+  let known = "";
+  for (let at = 0; at < blob.size; at += pieceBytes) {
+    known = hash(known + new TextDecoder("latin1").decode(await blob.slice(at, at + pieceBytes).arrayBuffer()));
+  }
+  return known;
 }

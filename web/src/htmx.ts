@@ -1,4 +1,4 @@
-import { semelFetch } from "./semel.js";
+import { semelFetch, verdict } from "./semel.js";
 
 // An extension for htmx 4: every request that changes something carries a key, and a second one from the same element is
 // dropped while the first is under way (htmx itself would queue it and send it afterwards).
@@ -8,6 +8,8 @@ interface Context {
   request: RequestInit & { action: string; method: string; form?: HTMLFormElement | null };
   fetch?: (action: string, request: RequestInit) => Promise<Response>;
   response?: { raw: Response };
+  /** The answer's body, once it has come whole. */
+  text?: string;
   status?: string;
 }
 
@@ -20,6 +22,8 @@ interface Htmx {
 }
 
 const underWay = new WeakMap<Element, Context>();
+/** Requests whose key has served: the next submission is another wish. */
+const served = new WeakSet<Context>();
 const safe = /^(GET|HEAD|OPTIONS|TRACE|DIALOG)$/i;
 
 /** What an element's wish is called: its draft's name in every tab, else its place on this page in this tab. */
@@ -36,7 +40,11 @@ export function register(htmx: Htmx): void {
       if (safe.test(ctx.request.method) || element.closest('[data-semel="off"]')) return;
       if (underWay.has(element)) return false;
       underWay.set(element, ctx);
-      ctx.fetch = (action, request) => semelFetch(action, request, intentOf(element, ctx.request.action));
+      ctx.fetch = async (action, request) => {
+        const response = await semelFetch(action, request, intentOf(element, ctx.request.action));
+        if ((await verdict(response)).ends) served.add(ctx);
+        return response;
+      };
       setTimeout(() => {
         // Another request's turn, or nothing to send: it has not begun.
         if (ctx.status !== "issuing" && !ctx.response && underWay.get(element) === ctx) underWay.delete(element);
@@ -45,7 +53,7 @@ export function register(htmx: Htmx): void {
     htmx_finally_request(element, { ctx }) {
       if (underWay.get(element) !== ctx) return;
       underWay.delete(element);
-      const definitive = ctx.response !== undefined;
+      const definitive = served.has(ctx) && ctx.text !== undefined;
       const replayed = ctx.response?.raw.headers.get("Idempotent-Replayed") === "true";
       const form = element.closest("form") ?? ctx.request.form;
       form?.dispatchEvent(new CustomEvent("semel:settle", { bubbles: true, detail: { definitive, replayed } }));

@@ -1,5 +1,6 @@
 import { quoteKey } from "./key.js";
 import { type Kind, type Problem, type Verdict, verdict } from "./verdict.js";
+import { watched, whole } from "./whole.js";
 
 /** The reason that no definitive answer came. */
 export type Trouble = Kind | "network" | "offline" | "timeout" | "not-repeatable";
@@ -27,6 +28,7 @@ const messages: { [kind in Trouble]?: string } = {
   timeout: "there was no answer in time",
   "in-flight": "an earlier attempt is still at work",
   unavailable: "the server cannot do it now",
+  unknown: "the answer broke off: it may have happened; send it again with the same key",
   "not-repeatable": "this body can be read only once, so it cannot be sent again; give a string, Blob, FormData or bytes",
 };
 
@@ -61,20 +63,25 @@ export function waitAfter(attempt: number, retryAfterMs = 0, random: () => numbe
   return Math.max(retryAfterMs, random() * Math.min(maxWaitMs, firstWaitMs * 2 ** (attempt - 1)));
 }
 
-/** A definitive answer. */
+/**
+ * A definitive answer. The body of one that is a stream or longer than 1 MiB is still on its way: its reader gets a SemelError of the
+ * kind unknown when it breaks off, and the verdict does not end the key.
+ */
 export interface Answer {
   response: Response;
   verdict: Verdict;
 }
 
 /**
- * Sends until there is a definitive answer. attempt sends once and must send the same each time.
+ * Sends until there is a definitive answer. attempt sends once and must send the same each time. ended is called when the answer has
+ * come whole and the key has served.
  * @throws SemelError when patience ends first; the signal's reason when it is aborted.
  */
 export async function retrying(
   attempt: (signal: AbortSignal) => Promise<Response>,
   key: string,
   patience: Patience = {},
+  ended: () => void = () => undefined,
 ): Promise<Answer> {
   const { timeout = defaultTimeoutMs, attempts = defaultAttempts, signal, onState } = patience;
   const until = performance.now() + timeout;
@@ -83,7 +90,13 @@ export async function retrying(
     onState?.({ name: "sending", attempt: n });
     const failure = await once(attempt, key, patience, until);
     if (!(failure instanceof SemelError)) {
-      if (failure.verdict.definitive) return failure;
+      const { response, verdict, rest } = failure;
+      const served = verdict.ends ? ended : () => undefined;
+      if (verdict.definitive && rest) {
+        const broken = (cause: unknown): SemelError => new SemelError("unknown", key, true, undefined, { cause });
+        return { response: watched(response, served, broken), verdict: { ...verdict, ends: false } };
+      }
+      if (verdict.definitive) return served(), failure;
     }
     const error = failure instanceof SemelError ? failure : notNow(failure.verdict, key);
     const wait = waitAfter(n, failure instanceof SemelError ? 0 : failure.verdict.retryAfterMs);
@@ -103,7 +116,7 @@ async function once(
   key: string,
   { attemptTimeout = defaultAttemptMs, signal }: Patience,
   until: number,
-): Promise<Answer | SemelError> {
+): Promise<(Answer & { rest: boolean }) | SemelError> {
   signal?.throwIfAborted();
   const control = new AbortController();
   const stop = (): void => control.abort(signal?.reason);
@@ -112,7 +125,8 @@ async function once(
   const timer = setTimeout(() => control.abort(late), Math.max(0, Math.min(attemptTimeout, until - performance.now())));
   try {
     const response = await attempt(control.signal);
-    return { response, verdict: await verdict(response) };
+    const rest = !(await whole(response));
+    return { response, verdict: await verdict(response), rest };
   } catch (cause) {
     signal?.throwIfAborted();
     if (cause instanceof SemelError) throw cause;

@@ -1,4 +1,5 @@
 import { leadsToSignIn } from "./sign-in.js";
+import { whole } from "./whole.js";
 
 /** What an answer means to who sent a request with a key. */
 export type Kind =
@@ -51,12 +52,13 @@ const kinds: Readonly<{ [type: string]: readonly [Kind, boolean] }> = {
   "commit-unknown": ["unavailable", false],
 };
 
-/** The largest problem document that is read; a longer one is judged by its status. */
+/** The largest problem document that is looked at; a longer one is judged by its status. */
 export const maxProblemBytes = 65536;
 
 /**
  * Judges an answer. The response can still be read afterwards. The page at the end of a redirect to a sign-in page is
- * no answer to the request: it was refused, and its key is kept.
+ * no answer to the request: it was refused, and its key is kept. It rejects when a problem document breaks off, which is no
+ * answer either, or has no end.
  */
 export async function verdict(response: Response): Promise<Verdict> {
   const said = judge(response.status, response.headers, await problemIn(response));
@@ -109,11 +111,15 @@ export function retryAfter(value: string | null, now = Date.now()): number | und
 
 async function problemIn(response: Response): Promise<Problem | undefined> {
   if (!/^application\/problem\+json\b/i.test(response.headers.get("Content-Type") ?? "") || response.bodyUsed) return undefined;
-  if (Number(response.headers.get("Content-Length") ?? 0) > maxProblemBytes) return undefined;
+  const said = await whole(response);
+  if (!said) {
+    void response.body?.cancel().catch(() => undefined);
+    throw new TypeError("a problem document without an end");
+  }
   try {
-    const value: unknown = JSON.parse(await response.clone().text());
+    const value: unknown = said.size > maxProblemBytes ? undefined : JSON.parse(await said.text());
     return value && typeof value === "object" ? (value as Problem) : undefined;
   } catch {
-    return undefined; // cut off, or no JSON
+    return undefined; // no JSON
   }
 }

@@ -93,10 +93,17 @@ test("what calls itself a problem and is none is judged by its status", async ()
   for (const body of ["", "{", "null", "7"]) {
     expect(await verdict(new Response(body, { status: 409, headers }))).toMatchObject({ kind: "rejected", definitive: true });
   }
-  const long = new Response('{"type":"urn:semel:problem:in-flight"}', {
-    status: 409, headers: { ...headers, "Content-Length": String(maxProblemBytes + 1) },
-  });
-  expect((await verdict(long)).kind).toBe("rejected");
+  const long = '{"type":"urn:semel:problem:in-flight"}'.padEnd(maxProblemBytes + 1);
+  expect((await verdict(new Response(long, { status: 409, headers }))).kind).toBe("rejected");
+});
+
+test("a problem document that breaks off, or has no end, is no answer", async () => {
+  const headers = { "Content-Type": "application/problem+json" };
+  const lost = new TypeError("cut");
+  const cut = new ReadableStream({ pull: (control) => control.error(lost) });
+  await expect(verdict(new Response(cut, { status: 409, headers }))).rejects.toBe(lost);
+  const endless = new ReadableStream({ pull: (control) => control.enqueue(new Uint8Array(1 << 16)) });
+  await expect(verdict(new Response(endless, { status: 409, headers }))).rejects.toThrow("without an end");
 });
 
 test("a replay is told by either header", () => {

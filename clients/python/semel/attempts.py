@@ -10,9 +10,12 @@ from typing import Optional
 from semel.errors import KeyReused, OutcomeUnknown
 from semel.verdict import Headers, Verdict, judge
 
-#: The longest answer that belongs to its attempt, in bytes: one that breaks off leads to another attempt. Longer answers, and
-#: those of unknown length, are the caller's to read.
+#: The longest answer that belongs to its attempt, in bytes: one that breaks off leads to another attempt. Longer answers and
+#: streams are the caller's to read.
 MAX_ANSWER_BYTES = 1 << 20
+
+#: Why a problem document that is longer than MAX_ANSWER_BYTES, as it is or unpacked, is no answer.
+ENDLESS = f"a problem document with more than {MAX_ANSWER_BYTES} bytes"
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Attempts:
         self._key, self._retry = key, retry
         self._begun = time.monotonic()
         self._made = 0
-        self._reached = False  # an attempt may have reached the server
+        self.reached = False  # an attempt may have reached the server
 
     def answered(self, status: int, headers: Headers, body: bytes) -> Optional[float]:
         """Returns None for an answer to give to the caller, else the seconds to wait before the next attempt.
@@ -46,7 +49,7 @@ class Attempts:
         Raises KeyReused, and OutcomeUnknown when no attempt is left.
         """
         self._made += 1
-        self._reached = True
+        self.reached = True
         verdict = judge(status, headers, body)
         if verdict.kind == "mismatch":
             raise KeyReused(self._key, verdict)
@@ -66,13 +69,17 @@ class Attempts:
         is left, raises OutcomeUnknown if any attempt may have reached the server, and error itself if none did.
         """
         self._made += 1
-        self._reached = self._reached or sent
+        self.reached = self.reached or sent
         pause, end = self._pause(0.0)
         if again and not end:
             return pause
-        if self._reached:
+        if self.reached:
             raise self._unknown(f"{type(error).__name__}; {end}" if end else type(error).__name__) from error
         raise error
+
+    def broke_off(self, error: Exception) -> OutcomeUnknown:
+        """Returns what to raise, from error, when an answer that was given to the caller breaks off."""
+        return self._unknown(f"the answer broke off: {type(error).__name__}")
 
     def _pause(self, retry_after: float) -> tuple[float, str]:
         """Returns the pause before the next attempt, or why there is none."""

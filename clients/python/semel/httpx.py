@@ -8,25 +8,39 @@ from __future__ import annotations
 
 import ssl
 import time
-from typing import Collection, Optional, cast
+from typing import Any, AsyncIterator, Collection, Dict, Iterator, Optional, Tuple, Union, cast
 
 import anyio
 import httpx
 
-from semel.attempts import MAX_ANSWER_BYTES, Attempts, Retry
+from semel.attempts import ENDLESS, MAX_ANSWER_BYTES, Attempts, Retry
 from semel.key import HEADER, key_in, new_key, quote_key
-from semel.verdict import is_problem
+from semel.verdict import is_problem, is_stream
 
-# Errors from before a byte of the request has been sent.
+try:
+    from h2.exceptions import H2Error
+except ImportError:  # without HTTP/2
+
+    class H2Error(Exception):  # type: ignore[no-redef]
+        pass
+
+
+# Errors from before a byte of the request has been sent. httpx.LocalProtocolError is not one of them: it also means that the
+# server broke HTTP/2, after it has acted.
 _UNSENT = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
     httpx.PoolTimeout,
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
     ssl.SSLCertVerificationError,
 )
+
+# How an attempt ends without an answer. httpx 0.23 lets errors of ssl through, and httpcore those of h2 in the middle of a body.
+_BROKEN = (httpx.TransportError, httpx.DecodingError, ssl.SSLError, H2Error)
+
+# How much of a packed problem document is unpacked at a time, in bytes.
+_SLICE = 8
 
 
 class Transport(httpx.BaseTransport):
@@ -36,7 +50,8 @@ class Transport(httpx.BaseTransport):
     client that is given a transport ignores its own). It is safe for concurrent use if its base is.
 
     Raises OutcomeUnknown, KeyReused, and the error of httpx itself when no attempt has sent anything; ValueError, before anything
-    is sent, for a body from an iterator or a file that is longer than retry.max_body.
+    is sent, for a body from an iterator or a file that is longer than retry.max_body. An answer that is a stream or longer than
+    1 MiB raises OutcomeUnknown when it breaks off while it is read.
     """
 
     def __init__(self, base: Optional[httpx.BaseTransport] = None, retry: Retry = Retry(), methods: Collection[str] = ("POST", "PATCH")) -> None:
@@ -49,13 +64,14 @@ class Transport(httpx.BaseTransport):
         self._keep_body(request)
         attempts = _begin(request, self._retry)
         while True:
+            trail = _Trail(request)
             try:
-                response = self._attempt(request)
-            except (httpx.TransportError, ssl.SSLError) as error:  # httpx 0.23 lets the latter through
-                pause = _failed(attempts, error)
+                response, problem = self._attempt(request, trail, attempts)
+            except _BROKEN as error:
+                pause = _failed(attempts, error, trail)
             else:
                 try:
-                    wait = _answered(attempts, response)
+                    wait = attempts.answered(response.status_code, response.headers, problem)
                 except BaseException:
                     response.close()
                     raise
@@ -72,20 +88,49 @@ class Transport(httpx.BaseTransport):
                 _collect(body, chunk, self._retry.max_body)
             request.stream = httpx.ByteStream(bytes(body))
 
-    def _attempt(self, request: httpx.Request) -> httpx.Response:
-        response = self._base.handle_request(request)
-        if not _is_whole(response):
-            return response
-        body = bytearray()
+    def _attempt(self, request: httpx.Request, trail: _Trail, attempts: Attempts) -> Tuple[httpx.Response, bytes]:
+        """Returns an answer, whole unless it is a stream or longer than MAX_ANSWER_BYTES, and its problem document."""
+        request.extensions = {**trail.extensions, "trace": trail.trace}
         try:
-            for chunk in cast(httpx.SyncByteStream, response.stream):
-                _gather(body, chunk)
+            response = self._base.handle_request(request)
         finally:
+            request.extensions = trail.extensions
+        start, pieces = bytearray(), cast(httpx.SyncByteStream, response.stream).__iter__()
+        try:
+            if not is_stream(response.headers):
+                for piece in pieces:
+                    start += piece
+                    if len(start) > MAX_ANSWER_BYTES:
+                        break
+                else:
+                    response.close()
+                    return _copy(response, httpx.ByteStream(bytes(start))), _problem(response, bytes(start))
+            if is_problem(response.headers):
+                raise httpx.RemoteProtocolError(ENDLESS)
+        except BaseException:
             response.close()
-        return _copy(response, bytes(body))
+            raise
+        return _copy(response, _Rest(bytes(start), pieces, response, attempts)), b""
 
     def close(self) -> None:
         self._base.close()
+
+
+class _Rest(httpx.SyncByteStream):
+    """The body of an answer that its reader finds out to be whole."""
+
+    def __init__(self, start: bytes, pieces: Iterator[bytes], response: httpx.Response, attempts: Attempts) -> None:
+        self._start, self._pieces, self._response, self._attempts = start, pieces, response, attempts
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._start
+        try:
+            yield from self._pieces
+        except _BROKEN as error:
+            raise self._attempts.broke_off(error) from error
+
+    def close(self) -> None:
+        self._response.close()
 
 
 class AsyncTransport(httpx.AsyncBaseTransport):
@@ -101,13 +146,14 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         await self._keep_body(request)
         attempts = _begin(request, self._retry)
         while True:
+            trail = _Trail(request)
             try:
-                response = await self._attempt(request)
-            except (httpx.TransportError, ssl.SSLError) as error:  # httpx 0.23 lets the latter through
-                pause = _failed(attempts, error)
+                response, problem = await self._attempt(request, trail, attempts)
+            except _BROKEN as error:
+                pause = _failed(attempts, error, trail)
             else:
                 try:
-                    wait = _answered(attempts, response)
+                    wait = attempts.answered(response.status_code, response.headers, problem)
                 except BaseException:
                     await response.aclose()
                     raise
@@ -124,20 +170,50 @@ class AsyncTransport(httpx.AsyncBaseTransport):
                 _collect(body, chunk, self._retry.max_body)
             request.stream = httpx.ByteStream(bytes(body))
 
-    async def _attempt(self, request: httpx.Request) -> httpx.Response:
-        response = await self._base.handle_async_request(request)
-        if not _is_whole(response):
-            return response
-        body = bytearray()
+    async def _attempt(self, request: httpx.Request, trail: _Trail, attempts: Attempts) -> Tuple[httpx.Response, bytes]:
+        """Returns an answer, whole unless it is a stream or longer than MAX_ANSWER_BYTES, and its problem document."""
+        request.extensions = {**trail.extensions, "trace": trail.atrace}
         try:
-            async for chunk in cast(httpx.AsyncByteStream, response.stream):
-                _gather(body, chunk)
+            response = await self._base.handle_async_request(request)
         finally:
+            request.extensions = trail.extensions
+        start, pieces = bytearray(), cast(httpx.AsyncByteStream, response.stream).__aiter__()
+        try:
+            if not is_stream(response.headers):
+                async for piece in pieces:
+                    start += piece
+                    if len(start) > MAX_ANSWER_BYTES:
+                        break
+                else:
+                    await response.aclose()
+                    return _copy(response, httpx.ByteStream(bytes(start))), _problem(response, bytes(start))
+            if is_problem(response.headers):
+                raise httpx.RemoteProtocolError(ENDLESS)
+        except BaseException:
             await response.aclose()
-        return _copy(response, bytes(body))
+            raise
+        return _copy(response, _AsyncRest(bytes(start), pieces, response, attempts)), b""
 
     async def aclose(self) -> None:
         await self._base.aclose()
+
+
+class _AsyncRest(httpx.AsyncByteStream):
+    """The body of an answer that its reader finds out to be whole."""
+
+    def __init__(self, start: bytes, pieces: AsyncIterator[bytes], response: httpx.Response, attempts: Attempts) -> None:
+        self._start, self._pieces, self._response, self._attempts = start, pieces, response, attempts
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._start
+        try:
+            async for piece in self._pieces:
+                yield piece
+        except _BROKEN as error:
+            raise self._attempts.broke_off(error) from error
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
 
 
 def _begin(request: httpx.Request, retry: Retry) -> Attempts:
@@ -150,6 +226,31 @@ def _begin(request: httpx.Request, retry: Retry) -> Attempts:
     return Attempts(key, retry)
 
 
+class _Trail:
+    """How far an attempt came, as httpcore tells by the extension trace."""
+
+    told = False  # the base tells such things
+    sent = False  # the header of the request has left
+
+    def __init__(self, request: httpx.Request) -> None:
+        self.extensions = request.extensions
+        self._next = request.extensions.get("trace")  # of the caller
+
+    def trace(self, event: str, info: Dict[str, Any]) -> None:
+        self._note(event)
+        if self._next is not None:
+            self._next(event, info)
+
+    async def atrace(self, event: str, info: Dict[str, Any]) -> None:
+        self._note(event)
+        if self._next is not None:
+            await self._next(event, info)
+
+    def _note(self, event: str) -> None:
+        self.told = True
+        self.sent = self.sent or event.endswith(".send_request_headers.complete")
+
+
 def _collect(body: bytearray, chunk: bytes, most: int) -> None:
     """Adds a piece of the request's body."""
     if len(body) + len(chunk) > most:
@@ -157,34 +258,31 @@ def _collect(body: bytearray, chunk: bytes, most: int) -> None:
     body += chunk
 
 
-def _is_whole(response: httpx.Response) -> bool:
-    """Reports whether the answer is read within its attempt, so that one that breaks off leads to another."""
-    length = response.headers.get("Content-Length") or ""
-    return is_problem(response.headers) or (length.isdecimal() and int(length) <= MAX_ANSWER_BYTES)
+def _copy(response: httpx.Response, stream: Union[httpx.SyncByteStream, httpx.AsyncByteStream]) -> httpx.Response:
+    """Returns the response with another body, as it comes."""
+    return httpx.Response(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
 
 
-def _gather(body: bytearray, chunk: bytes) -> None:
-    """Adds a piece of an answer."""
-    if len(body) + len(chunk) > MAX_ANSWER_BYTES:
-        raise httpx.RemoteProtocolError("a problem document without an end")
-    body += chunk
+def _problem(response: httpx.Response, body: bytes) -> bytes:
+    """Returns the problem document in a body, if there is one. A few packed bytes can unpack to many, so they are unpacked in small pieces."""
+    if not is_problem(response.headers):
+        return b""
+    if "Content-Encoding" not in response.headers:
+        return body
+    slices = (body[at : at + _SLICE] for at in range(0, len(body), _SLICE))
+    plain = bytearray()
+    for piece in httpx.Response(response.status_code, headers=response.headers, content=slices).iter_bytes():
+        plain += piece
+        if len(plain) > MAX_ANSWER_BYTES:
+            raise httpx.RemoteProtocolError(ENDLESS)
+    return bytes(plain)
 
 
-def _copy(response: httpx.Response, body: bytes) -> httpx.Response:
-    """Returns the response with its body, as it came, in memory."""
-    return httpx.Response(response.status_code, headers=response.headers, stream=httpx.ByteStream(body), extensions=response.extensions)
-
-
-def _answered(attempts: Attempts, response: httpx.Response) -> Optional[float]:
-    body = b""
-    if is_problem(response.headers) and isinstance(response.stream, httpx.ByteStream):
-        body = httpx.Response(response.status_code, headers=response.headers, content=b"".join(response.stream)).content  # decompressed
-    return attempts.answered(response.status_code, response.headers, body)
-
-
-def _failed(attempts: Attempts, error: Exception) -> float:
-    hopeless = isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)) or _untrusted(error)
-    return attempts.failed(error, sent=not isinstance(error, _UNSENT), again=not hopeless)
+def _failed(attempts: Attempts, error: Exception, trail: _Trail) -> float:
+    # httpcore refuses what it is to send: the request as it is, or any after the server has broken HTTP/2 on this connection.
+    refused = isinstance(error, httpx.LocalProtocolError) and trail.told and not trail.sent
+    hopeless = (refused and not attempts.reached) or isinstance(error, httpx.UnsupportedProtocol) or _untrusted(error)
+    return attempts.failed(error, sent=not refused and not isinstance(error, _UNSENT), again=not hopeless)
 
 
 def _untrusted(error: Optional[BaseException]) -> bool:

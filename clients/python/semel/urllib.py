@@ -11,9 +11,9 @@ import urllib.response
 from typing import Any, Optional, Union, cast
 from urllib.error import HTTPError
 
-from semel.attempts import MAX_ANSWER_BYTES, Attempts, Retry
+from semel.attempts import ENDLESS, MAX_ANSWER_BYTES, Attempts, Retry
 from semel.key import HEADER, key_in, new_key, quote_key
-from semel.verdict import is_problem
+from semel.verdict import is_problem, is_stream
 
 
 def urlopen(
@@ -45,7 +45,7 @@ def urlopen(
     while True:
         trail = _Trail()
         try:
-            answer = _attempt(_opener(context, trail), request, timeout)
+            answer = _attempt(_opener(context, trail), request, timeout, attempts)
         except (OSError, http.client.HTTPException) as error:
             pause = attempts.failed(error, sent=trail.connected, again=trail.tried and not trail.untrusted)
         else:
@@ -69,7 +69,36 @@ class _Trail:
     untrusted = False  # the server's certificate was refused
 
 
+class _Lines:
+    """What http.client reads the header of an answer from. It keeps the last line: http.client itself takes a header that is cut
+    for a whole one."""
+
+    last = b""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def readline(self, most: int) -> bytes:
+        self.last = self.file.readline(most)
+        return self.last
+
+
+class _Response(http.client.HTTPResponse):
+    def begin(self) -> None:
+        file = self.fp
+        lines = _Lines(file)
+        self.fp = cast(Any, lines)
+        try:
+            super().begin()
+        finally:
+            self.fp = file
+        if not lines.last:
+            raise http.client.IncompleteRead(b"")
+
+
 class _HTTPConnection(http.client.HTTPConnection):
+    response_class = _Response
+
     def __init__(self, host: str, *, trail: _Trail, **options: Any) -> None:
         super().__init__(host, **options)
         self._trail = trail
@@ -81,6 +110,8 @@ class _HTTPConnection(http.client.HTTPConnection):
 
 
 class _HTTPSConnection(http.client.HTTPSConnection):
+    response_class = _Response
+
     def __init__(self, host: str, *, trail: _Trail, **options: Any) -> None:
         super().__init__(host, **options)
         self._trail = trail
@@ -119,23 +150,79 @@ def _opener(context: Optional[ssl.SSLContext], trail: _Trail) -> urllib.request.
     return opener
 
 
-def _attempt(opener: urllib.request.OpenerDirector, request: urllib.request.Request, timeout: float) -> Any:
-    """Sends once. The answer is in memory, unless it is longer than MAX_ANSWER_BYTES or of unknown length."""
+def _attempt(opener: urllib.request.OpenerDirector, request: urllib.request.Request, timeout: float, attempts: Attempts) -> Any:
+    """Sends once. The answer is whole and in memory, unless it is a stream or longer than MAX_ANSWER_BYTES."""
     response = opener.open(request, timeout=timeout)
-    length, problem = response.length, is_problem(response.headers)
-    if length is None and not problem or (length or 0) > MAX_ANSWER_BYTES:
-        return response
-    with response:
-        body = response.read() if length is not None else response.read(MAX_ANSWER_BYTES + 1)
-    if len(body) > MAX_ANSWER_BYTES:
-        raise http.client.HTTPException("a problem document without an end")
-    answer: Any = urllib.response.addinfourl(io.BytesIO(body), response.headers, request.full_url, response.status)
+    start = b""
+    try:
+        if not is_stream(response.headers):
+            start = _start(response)
+            if is_problem(response.headers):
+                if len(start) > MAX_ANSWER_BYTES:
+                    raise http.client.HTTPException(ENDLESS)
+                if (response.headers.get("Content-Encoding") or "identity").strip().lower() != "identity":
+                    raise http.client.HTTPException("a problem document in a coding that was not asked for")
+            if len(start) <= MAX_ANSWER_BYTES:
+                return _answer(io.BytesIO(start), response, request)
+    except BaseException:
+        response.close()
+        raise
+    return _answer(io.BufferedReader(_Rest(start, response, attempts)), response, request)
+
+
+def _answer(body: Any, response: Any, request: urllib.request.Request) -> Any:
+    answer: Any = urllib.response.addinfourl(body, response.headers, request.full_url, response.status)
     answer.msg = response.reason
     return answer
 
 
+def _start(response: Any) -> bytes:
+    """Reads an answer, of a longer one more than MAX_ANSWER_BYTES."""
+    start = bytearray()
+    while len(start) <= MAX_ANSWER_BYTES:
+        piece = _read(response, MAX_ANSWER_BYTES + 1 - len(start))
+        if not piece:
+            response.close()
+            break
+        start += piece
+    return bytes(start)
+
+
+def _read(response: Any, most: int) -> bytes:
+    """Reads a piece, empty at the end. http.client itself takes a connection that closes early for the end of some answers."""
+    piece: bytes = response.read(most)
+    if not piece and response.length:
+        raise http.client.IncompleteRead(piece, response.length)
+    return piece
+
+
+class _Rest(io.RawIOBase):
+    """The body of an answer that its reader finds out to be whole."""
+
+    def __init__(self, start: bytes, response: Any, attempts: Attempts) -> None:
+        self._start, self._response, self._attempts = memoryview(start), response, attempts
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        piece: Union[bytes, memoryview] = self._start[: len(into)]
+        self._start = self._start[len(piece) :]
+        if not piece:
+            try:
+                piece = _read(self._response, len(into))
+            except (OSError, http.client.HTTPException) as error:
+                raise self._attempts.broke_off(error) from error
+        into[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._response.close()
+        super().close()
+
+
 def _problem(answer: Any) -> bytes:
-    if not is_problem(answer.headers) or not isinstance(answer, urllib.response.addinfourl):
+    if not is_problem(answer.headers):
         return b""
     body: bytes = answer.read()
     answer.seek(0)

@@ -30,6 +30,8 @@ _KINDS = {
     "commit-unknown": ("unavailable", False),
 }
 
+_STREAMS = ("text/event-stream", "application/x-ndjson", "multipart/x-mixed-replace", "application/grpc")
+
 
 class Headers(Protocol):
     """Headers whose names are found in upper and lower case, as those of httpx and http.client are."""
@@ -74,6 +76,12 @@ def replayed(headers: Headers) -> bool:
 def is_problem(headers: Headers) -> bool:
     """Reports whether these headers announce a problem document."""
     return re.match(r"application/problem\+json\b", headers.get("Content-Type") or "", re.IGNORECASE) is not None
+
+
+def is_stream(headers: Headers) -> bool:
+    """Reports whether these headers announce an answer that only makes sense piece by piece."""
+    media = (headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    return media in _STREAMS or media.startswith(("application/grpc+", "application/grpc-web"))
 
 
 def _problem(headers: Headers, body: bytes) -> Optional[Problem]:

@@ -13,9 +13,11 @@ export interface SemelInit extends Patience {
 }
 /**
  * Sends a request that must happen once. It is repeated under one key until there is a definitive answer: 2xx, 3xx or a
- * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request.
+ * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request. An answer of up to
+ * 1 MiB comes whole; a longer one, or a stream, ends the intent when its body has been read to the end, and reading it throws a
+ * SemelError of the kind unknown when it breaks off.
  * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted.
  */
 export declare function semelFetch(input: RequestInfo | URL, init?: RequestInit, semel?: SemelInit): Promise<Response>;
-/** The largest Blob whose content is looked at; a larger one is known by its type, name, size and time. */
-export declare const maxDigestedBytes: number;
+/** How much of a Blob is read at a time, in bytes; a file that is longer is known by its type, name, size and time. */
+export declare const pieceBytes: number;

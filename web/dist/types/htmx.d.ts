@@ -9,6 +9,8 @@ interface Context {
     response?: {
         raw: Response;
     };
+    /** The answer's body, once it has come whole. */
+    text?: string;
     status?: string;
 }
 interface Detail {

@@ -43,15 +43,19 @@ export interface Patience {
 }
 /** How long to wait after an attempt, in milliseconds: full jitter, and never less than the server asked for. */
 export declare function waitAfter(attempt: number, retryAfterMs?: number, random?: () => number): number;
-/** A definitive answer. */
+/**
+ * A definitive answer. The body of one that is a stream or longer than 1 MiB is still on its way: its reader gets a SemelError of the
+ * kind unknown when it breaks off, and the verdict does not end the key.
+ */
 export interface Answer {
     response: Response;
     verdict: Verdict;
 }
 /**
- * Sends until there is a definitive answer. attempt sends once and must send the same each time.
+ * Sends until there is a definitive answer. attempt sends once and must send the same each time. ended is called when the answer has
+ * come whole and the key has served.
  * @throws SemelError when patience ends first; the signal's reason when it is aborted.
  */
-export declare function retrying(attempt: (signal: AbortSignal) => Promise<Response>, key: string, patience?: Patience): Promise<Answer>;
+export declare function retrying(attempt: (signal: AbortSignal) => Promise<Response>, key: string, patience?: Patience, ended?: () => void): Promise<Answer>;
 /** Adds the key to a request's headers. */
 export declare function withKey(headers: HeadersInit | undefined, key: string): Headers;

@@ -23,11 +23,12 @@ export interface Problem {
     retryable?: boolean;
     [member: string]: unknown;
 }
-/** The largest problem document that is read; a longer one is judged by its status. */
+/** The largest problem document that is looked at; a longer one is judged by its status. */
 export declare const maxProblemBytes = 65536;
 /**
  * Judges an answer. The response can still be read afterwards. The page at the end of a redirect to a sign-in page is
- * no answer to the request: it was refused, and its key is kept.
+ * no answer to the request: it was refused, and its key is kept. It rejects when a problem document breaks off, which is no
+ * answer either, or has no end.
  */
 export declare function verdict(response: Response): Promise<Verdict>;
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */

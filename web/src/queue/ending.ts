@@ -124,9 +124,15 @@ function parse(text: string | undefined): unknown {
   }
 }
 
+/** Reads an answer to its end, and keeps it if it is a text of at most maxAnswerBytes. */
 async function textOf(response: Response): Promise<string | undefined> {
   const type = response.headers.get("Content-Type") ?? "";
-  const bytes = await response.arrayBuffer();
-  if (bytes.byteLength > maxAnswerBytes || !/json|text\/plain/i.test(type)) return undefined;
-  return new TextDecoder().decode(bytes);
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for (const reader = response.body?.getReader(); reader; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if ((size += value.byteLength) <= maxAnswerBytes) pieces.push(value);
+  }
+  return size > maxAnswerBytes || !/json|text\/plain/i.test(type) ? undefined : new Blob(pieces).text();
 }

@@ -11,7 +11,7 @@ export interface Known {
 }
 /**
  * Asks for the outcome of an entry, with the headers of its attempt. It does not reject. The page that a redirect led to has just
- * come, so there is a network: where a server of another origin gives no answer, it does not let pages of this one ask (CORS),
+ * come, so there is a network: where a server of another origin gives no answer, not even one that breaks off, it does not let pages of this one ask (CORS),
  * and never will.
  */
 export declare function ask(send: typeof fetch, entry: Entry, headers: Headers, signal: AbortSignal): Promise<Known>;
