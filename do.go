@@ -11,7 +11,12 @@ import (
 
 // Do executes fn once for the key, and gives every later caller its result:
 // [Guard.Begin], fn and the settlement in one call. The result is kept as
-// JSON, so T must survive encoding/json both ways.
+// JSON, so T must survive encoding/json both ways; otherwise it happened, and every caller
+// gets an error that wraps [ErrNotKept].
+//
+// The first caller gets what later ones get: its result is read back, unless T is made of
+// types that JSON gives back as they are (numbers, strings, exported fields, slices, maps).
+// A number in an interface within T is a json.Number, and so keeps all digits.
 //
 // fn's context is cancelled when ctx is, and when the claim is lost. What fn
 // returns decides how the claim is settled:
@@ -43,26 +48,41 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer stop()
-	returned := false
+	returned, happened := false, false
 	defer func() {
-		if !returned { // a panic or runtime.Goexit is on its way through
-			settleError(claim, errors.New("panic")) //nolint:errcheck // the panic is the news.
+		switch { // a panic or runtime.Goexit is on its way through, and is the news
+		case happened:
+			_ = claim.CompleteWithout(nil) // it comes from the result's own methods
+		case !returned:
+			_ = settleError(claim, errors.New("panic"))
 		}
 	}()
 	v, err := fn(work)
-	returned = true
+	returned, happened = true, err == nil
 	if err != nil {
 		if settleErr := settleError(claim, err); settleErr != nil {
 			err = errors.Join(err, settleErr)
 		}
 		return v, err
 	}
-	outcome, err := OutcomeOf(v)
+	outcome, v, err := keep(claim.guard, v)
+	happened = false
 	if err != nil {
-		err = fmt.Errorf("semel: the result cannot be kept: %w", err)
-		return v, errors.Join(err, claim.CompleteWithout(nil))
+		return v, errors.Join(fmt.Errorf("%w: %w", ErrNotKept, err), claim.CompleteWithout(nil))
 	}
 	return v, claim.Complete(outcome, nil)
+}
+
+// keep returns a result as it is kept, and as later callers get it. In dedup mode they get none.
+func keep[T any](g *Guard, v T) (outcome []byte, read T, err error) {
+	if g.policy.Dedup {
+		return nil, v, nil
+	}
+	outcome, read, err = envelope.Keep(v)
+	if err != nil {
+		return nil, v, fmt.Errorf("the result does not survive encoding/json: %w", err)
+	}
+	return outcome, read, nil
 }
 
 // settleError settles a claim whose work returned an error.

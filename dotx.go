@@ -28,6 +28,8 @@ const (
 // one (a deadlock, a serialisation failure). fn must return that error, and
 // DoTx runs it again, with pauses, at most eight times.
 //
+// A result that does not survive encoding/json rolls back as well.
+//
 // An error of fn rolls back, and the next attempt executes, unless
 //
 //   - it was made with [MarkFinal]: rolled back, and the error is recorded as
@@ -71,18 +73,19 @@ func onceTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Finger
 		}
 	}()
 	v, err = fn(claim.Context())
-	returned = true
 	if err != nil {
+		returned = true
 		again, settleErr := settleTxError(claim, err)
 		if settleErr != nil {
 			err = errors.Join(err, settleErr)
 		}
 		return v, again, err
 	}
-	outcome, err := OutcomeOf(v)
+	outcome, v, err := keep(g, v)
+	returned = true // the result's own methods can panic as well
 	if err != nil {
 		_ = claim.Rollback("the result cannot be kept") // nothing happened
-		return zero[T](), false, fmt.Errorf("semel: the result cannot be kept, the transaction was rolled back: %w", err)
+		return zero[T](), false, fmt.Errorf("semel: the transaction was rolled back: %w", err)
 	}
 	inTime := claim.Context().Err() == nil
 	if err := claim.Complete(outcome, nil); err != nil {

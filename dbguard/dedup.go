@@ -3,13 +3,13 @@ package dbguard
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/envelope"
 )
 
 const (
@@ -131,7 +131,9 @@ func Once[T any](ctx context.Context, d *Dedup, tx Session, key semel.Key, fp se
 		if made, err = work(ctx); err != nil {
 			return nil, err
 		}
-		return json.Marshal(made)
+		text, read, err := envelope.Encode(made)
+		made = read
+		return text, err
 	})
 	switch {
 	case err != nil:
@@ -140,7 +142,7 @@ func Once[T any](ctx context.Context, d *Dedup, tx Session, key semel.Key, fp se
 	case first:
 		return made, true, nil
 	}
-	if err := json.Unmarshal(kept, &result); err != nil {
+	if err := envelope.Decode(kept, &result); err != nil {
 		return result, false, fmt.Errorf("read the kept result: %w", err)
 	}
 	return result, false, nil

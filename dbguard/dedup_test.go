@@ -2,6 +2,7 @@ package dbguard_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -257,6 +258,30 @@ func TestDedupResults(t *testing.T) {
 		}
 		if _, first, err := do(9, []byte("x")); err != nil || !first {
 			t.Errorf("after a result that was too large: first %v, %v, want the key to be free", first, err)
+		}
+	})
+}
+
+// The first caller and every later one get the same digits of a number without a type, from Once and from ConsumeDo.
+func TestKeptNumbersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
+		d, tokens := newDedup(t, db), makeTokens(t, db)
+		token := mintTokens(t, db, tokens, 1)[0]
+		work := func(context.Context) (map[string]any, error) { return map[string]any{"id": int64(1<<53 + 1)}, nil }
+		for range 2 {
+			if err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
+				once, _, err := dbguard.Once(ctx, d, tx, keyOf(1), semel.Fingerprint{}, work)
+				consumed, _, tokenErr := dbguard.ConsumeDo(ctx, tokens, tx, tokenAlice, token, work)
+				for _, got := range []map[string]any{once, consumed} {
+					if got["id"] != json.Number("9007199254740993") {
+						t.Errorf("got %T %v", got["id"], got["id"])
+					}
+				}
+				return errors.Join(err, tokenErr)
+			}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -3,11 +3,11 @@ package dbguard
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/envelope"
 )
 
 const (
@@ -117,7 +117,7 @@ func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token st
 	case !won && kept == nil:
 		return result, false, ErrConsumed
 	case !won:
-		if err := json.Unmarshal(kept, &result); err != nil {
+		if err := envelope.Decode(kept, &result); err != nil {
 			return result, false, fmt.Errorf("read the result of a token: %w", err)
 		}
 		return result, false, nil
@@ -125,7 +125,7 @@ func ConsumeDo[T any](ctx context.Context, t Tokens, tx Session, scope, token st
 	if result, err = work(ctx); err != nil {
 		return result, false, err
 	}
-	kept, err = json.Marshal(result)
+	kept, result, err = envelope.Encode(result)
 	if err != nil {
 		return result, false, fmt.Errorf("keep the result of a token: %w", err)
 	}

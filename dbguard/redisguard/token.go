@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -134,7 +134,7 @@ func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work 
 	case err != nil:
 		return result, false, err
 	case !won:
-		if err := json.Unmarshal(kept, &result); err != nil {
+		if err := envelope.Decode(kept, &result); err != nil {
 			return result, false, fmt.Errorf("redisguard: read the result of a token: %w", err)
 		}
 		return result, false, nil
@@ -142,10 +142,14 @@ func ConsumeDo[T any](ctx context.Context, t *Tokens, scope, token string, work 
 	if result, err = work(ctx); err != nil {
 		return result, false, err
 	}
-	if err := t.keep(ctx, id, result); err != nil {
+	kept, read, err := envelope.Encode(result)
+	if err == nil {
+		err = t.keep(ctx, id, kept)
+	}
+	if err != nil {
 		return result, true, fmt.Errorf("redisguard: %w: %w", semel.ErrNotStored, err)
 	}
-	return result, true, nil
+	return read, true, nil
 }
 
 // take consumes the token, or says that it was not the first and what came of
@@ -197,11 +201,7 @@ func (t *Tokens) await(ctx context.Context, id tokenID) ([]byte, error) {
 }
 
 // keep records the result, even when the caller has gone.
-func (t *Tokens) keep(ctx context.Context, id tokenID, result any) error {
-	kept, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
+func (t *Tokens) keep(ctx context.Context, id tokenID, kept []byte) error {
 	if len(kept) > maxTokenResult {
 		return fmt.Errorf("the result has %d bytes, want at most %d: keep a reference in its place", len(kept), maxTokenResult)
 	}

@@ -3,8 +3,10 @@
 package envelope
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 const version = 1
@@ -20,6 +22,32 @@ func Of[T any](v T) ([]byte, error) {
 	return json.Marshal(envelope[T]{Version: version, Value: &v})
 }
 
+// Keep returns a result as it is kept, and as every later caller reads it: the same value
+// where JSON gives it back, else what is read from the record. An error means that it does
+// not survive encoding/json.
+func Keep[T any](v T) (outcome []byte, read T, err error) {
+	if outcome, err = Of(v); err != nil || exactly[T](outcome) {
+		return outcome, v, err
+	}
+	read, _, err = Read[T](outcome)
+	return outcome, read, err
+}
+
+// Encode is Keep for a result that is kept without a version.
+func Encode[T any](v T) (text []byte, read T, err error) {
+	if text, err = json.Marshal(v); err != nil || exactly[T](text) {
+		return text, v, err
+	}
+	err = Decode(text, &read)
+	return text, read, err
+}
+
+// exactly reports whether readers of text get the value that was written as it.
+func exactly[T any](text []byte) bool {
+	const replaced = `\ufffd` // what encoding/json writes for bytes that are not UTF-8
+	return shapeOf(reflect.TypeFor[T]()).exact && !bytes.Contains(text, []byte(replaced))
+}
+
 // OfError returns the message of an error that is the answer, as it is kept.
 func OfError(message string) ([]byte, error) {
 	return json.Marshal(envelope[struct{}]{Version: version, Error: &message})
@@ -28,7 +56,7 @@ func OfError(message string) ([]byte, error) {
 // Read returns a kept result, or the message of a kept error.
 func Read[T any](outcome []byte) (v T, message *string, err error) {
 	var e envelope[T]
-	if err := json.Unmarshal(outcome, &e); err != nil {
+	if err := Decode(outcome, &e); err != nil {
 		return v, nil, fmt.Errorf("decode the recorded result: %w", err)
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/envelope"
 )
 
 // Exec is [Do] for work that is one statement: an INSERT, UPDATE, DELETE or
@@ -44,7 +45,7 @@ func Exec[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fing
 	if err != nil {
 		return v, err
 	}
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := envelope.Decode(raw, &v); err != nil {
 		return v, fmt.Errorf("pgstore: exec: the row is no %T: %w", v, err)
 	}
 	return v, nil

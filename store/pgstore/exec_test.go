@@ -233,6 +233,7 @@ func TestExecStatements(t *testing.T) {
 		{"INSERT INTO %s (name) SELECT 'd' RETURNING name -- with a comment", nil, map[string]any{"name": "d"}},
 		{"WITH one AS (SELECT 'e' AS name) INSERT INTO %s (name) SELECT name FROM one RETURNING name", nil, map[string]any{"name": "e"}},
 		{"INSERT INTO %s (name) VALUES (@name) RETURNING name || '\"<&>' AS name", []any{pgx.NamedArgs{"name": "f"}}, map[string]any{"name": `f"<&>`}},
+		{"INSERT INTO %s (name) VALUES ('g') RETURNING name, 9007199254740993 AS id", nil, map[string]any{"name": "g", "id": json.Number("9007199254740993")}},
 	} {
 		for range 2 {
 			got, err := pgstore.Exec[map[string]any](t.Context(), s.guard, orderKey(fmt.Sprint(i)), semel.Fingerprint{1}, fmt.Sprintf(tt.sql, s.orders), tt.args...)
@@ -241,7 +242,7 @@ func TestExecStatements(t *testing.T) {
 			}
 		}
 	}
-	s.wantNames(t, "c d e f")
+	s.wantNames(t, "c d e f g")
 	rec, err := s.guard.Lookup(t.Context(), orderKey("0"))
 	if err != nil || rec.Name != "" || rec.Scope != "" {
 		t.Errorf("got %q %q, error %v, want hidden keys", rec.Scope, rec.Name, err)
