@@ -1,7 +1,9 @@
 package flow_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -58,6 +60,69 @@ func TestOnChanged(t *testing.T) {
 	_, err = s.start(t)
 	if n := s.books(t).stock + other.books(t).stock; n != -1 {
 		t.Errorf("the stock is %d, %v: a step that another release asks for elsewhere ran twice", n, err)
+	}
+}
+
+// A step that moves from one other database to another is refused, and goes on where it began.
+func TestOnMoved(t *testing.T) {
+	t.Parallel()
+	first, second := open(t, shopOptions{}), open(t, shopOptions{})
+	in, fails := first, errDown
+	s := open(t, shopOptions{body: func(r *flow.Run, o order) (receipt, error) {
+		if _, err := flow.Tx(r, "take stock", o, in.insert("stock", -1), flow.On(in.guard, in.store.Transactor()), flow.Undo(in.reverse("stock"))); err != nil {
+			return receipt{}, err
+		}
+		return receipt{}, fails
+	}})
+	if _, err := s.start(t); !isUnfinished(err) {
+		t.Fatal(err)
+	}
+	in = second
+	for range 2 {
+		_, err := s.start(t)
+		if _, parked := errors.AsType[*flow.Parked](err); !parked || !errors.Is(err, semel.ErrMismatch) {
+			t.Errorf("got %v, want it parked as changed", err)
+		}
+	}
+	if a, b := first.books(t).stock, second.books(t).stock; a != -1 || b != 0 {
+		t.Errorf("the stock is %d and %d, want -1 and 0", a, b)
+	}
+	in, fails = first, nil
+	if _, err := s.start(t); err != nil || first.books(t).stock != -1 {
+		t.Errorf("got %v and stock %d from the release before", err, first.books(t).stock)
+	}
+}
+
+// unnamed removes the name of the database from markers, as they were before they had one.
+type unnamed struct{ semel.Store }
+
+func (u unnamed) Settle(ctx context.Context, d semel.Digest, f semel.Fence, s semel.Settlement) error {
+	if before, _, found := bytes.Cut(s.Outcome, []byte(`,"place":"`)); found {
+		s.Outcome = append(bytes.Clone(before), "}}"...)
+	}
+	return u.Store.Settle(ctx, d, f, s)
+}
+
+// A flow whose marker does not name the database goes on.
+func TestOnWithoutAName(t *testing.T) {
+	t.Parallel()
+	other := open(t, shopOptions{})
+	fails := errDown
+	s := open(t, shopOptions{wrap: func(s semel.Store) semel.Store { return unnamed{s} }, body: func(r *flow.Run, o order) (receipt, error) {
+		_, err := flow.Tx(r, "take stock", o, func(ctx context.Context, o order) (int64, error) {
+			n, err := other.insert("stock", -1)(ctx, o)
+			return n, errors.Join(err, fails)
+		}, flow.On(other.guard, other.store.Transactor()))
+		return receipt{}, err
+	}})
+	if _, err := s.start(t); !isUnfinished(err) {
+		t.Fatal(err)
+	}
+	fails = nil
+	for range 2 {
+		if _, err := s.start(t); err != nil || other.books(t).stock != -1 {
+			t.Errorf("got %v and stock %d", err, other.books(t).stock)
+		}
 	}
 }
 

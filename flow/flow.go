@@ -32,7 +32,8 @@ type Definition[In, Out any] struct {
 	body func(*Run, In) (Out, error)
 }
 
-// Define names an operation. In and Out must survive encoding/json both ways.
+// Define names an operation. In and Out must survive encoding/json both ways; a number in an
+// interface within them arrives as a json.Number.
 // body runs anew for every attempt and must be deterministic apart from its
 // steps. The name is part of the identity of each flow: changing it makes every
 // unfinished one begin anew.
@@ -91,6 +92,7 @@ type Flows struct {
 	maxAge     time.Duration
 	background bool
 	defs       map[string]Defined
+	places     places
 }
 
 // New returns what runs the definitions over the guard, whose policy applies to the

@@ -324,8 +324,8 @@ func TestOn(t *testing.T) {
 	}
 	s.want(t, books{rows: 2})
 	other.want(t, books{rows: 2})
-	if n, err := other.store.Count(t.Context()); err != nil || n != 2 {
-		t.Errorf("the other database has %d records, %v, want the step and its undo", n, err)
+	if n, err := other.store.Count(t.Context()); err != nil || n != 3 {
+		t.Errorf("the other database has %d records, %v, want the step, its undo and its name", n, err)
 	}
 }
 

@@ -60,7 +60,9 @@ func (r *Run) Key(step string) string { return ids.Derive(nil, r.scope, step) }
 type keyKey struct{}
 
 // KeyFrom returns the [Run.Key] of the step under which ctx works; empty outside of
-// one.
+// one. Send it through a semelhttp.Transport whose MaxAttempts is 1: http.Transport
+// resends a request with an Idempotency-Key on its own when a reused connection breaks,
+// which is a second effect where the service does not deduplicate.
 func KeyFrom(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key
@@ -81,12 +83,15 @@ type step struct {
 	value  json.RawMessage // its result
 	work   func(context.Context) (json.RawMessage, error)
 	decode func(json.RawMessage) error
+	unkept error  // why the result that Ask found was not kept
+	place  string // the database that a marker names
 }
 
 // kept is the result of a step, as its record keeps it.
 type kept struct {
 	Step  string          `json:"step"`
 	Value json.RawMessage `json:"value"`
+	Place string          `json:"place,omitempty"` // of a marker
 }
 
 // do runs the step, or replays it, or refuses it.
@@ -98,7 +103,7 @@ func (r *Run) do(s *step) error {
 	late := r.late || r.stopped
 	end := ending{}
 	if s.on {
-		end = r.once(r.marker(s), late)
+		end = r.mark(s, late)
 		s.key.Name = onPrefix + s.key.Name
 	}
 	switch {
@@ -129,30 +134,6 @@ func (r *Run) do(s *step) error {
 		r.result = s.value
 	}
 	return nil
-}
-
-// elsewhere is the result of a marker.
-const elsewhere = `"in another database"`
-
-// marker takes the number of a step in another database, so that tombstones and
-// changed functions meet it there. The step begins only behind a marker that is recorded, so
-// writing it twice does no harm.
-func (r *Run) marker(s *step) *step {
-	return &step{
-		settings: settings{base: r.flows.steps, ask: again}, name: s.name, input: s.input, key: s.key,
-		work: func(context.Context) (json.RawMessage, error) { return json.RawMessage(elsewhere), nil },
-		decode: func(value json.RawMessage) error {
-			if string(value) != elsewhere {
-				return errors.New("it ran in the database of the flow")
-			}
-			return nil
-		},
-	}
-}
-
-// again is the Ask of what may be written twice.
-func again(context.Context) (json.RawMessage, semel.Verdict, error) {
-	return nil, semel.NotHappened, nil
 }
 
 // ending tells how a step ended; the zero ending is a result.
@@ -238,7 +219,7 @@ func (r *Run) once(s *step, late bool) ending {
 	if err := s.decode(result.Value); err != nil {
 		return r.parked(s, fmt.Errorf("%w: its recorded result does not fit: %w", semel.ErrNotKept, err))
 	}
-	s.value = result.Value
+	s.value, s.place = result.Value, result.Place
 	return ending{}
 }
 
@@ -292,7 +273,12 @@ func (r *Run) reconcile(ctx context.Context, s *step, before *semel.Record, late
 	var found semel.Reconciliation
 	if s.ask != nil {
 		value, verdict, err := s.ask(ctx)
-		if err != nil {
+		lost, ok := err.(*unkept) //nolint:errorlint // Ask returns it as it is.
+		switch {
+		case ok:
+			s.unkept = lost.error
+			return semel.Reconciliation{Verdict: semel.Happened}, nil
+		case err != nil:
 			return found, err
 		}
 		found.Verdict = verdict
@@ -349,6 +335,8 @@ func (r *Run) end(s *step, w *work, err error) ending {
 	switch {
 	case w.stopped:
 		return ending{final: &semel.FinalError{Message: w.note}, cancelled: true, late: true}
+	case w.unkept != nil:
+		return r.parked(s, fmt.Errorf("%w: %w", semel.ErrNotKept, w.unkept))
 	case w.failed != nil && err == error(w.failed): //nolint:errorlint // joined with another, it is not recorded.
 		switch {
 		case w.failed.state == semel.StateCompleted:
@@ -376,6 +364,8 @@ func (r *Run) refused(s *step, err error) ending {
 	case errors.Is(err, semel.ErrCancelled):
 		late := refusal.Record != nil && (refusal.Record.Note == errLate.Error() || refusal.Record.Note == sealNote)
 		return ending{final: &semel.FinalError{Message: fmt.Sprintf("step %q was cancelled", s.name)}, cancelled: true, late: late}
+	case errors.Is(err, semel.ErrNotKept) && s.unkept != nil:
+		return r.parked(s, fmt.Errorf("%w: %w", err, s.unkept))
 	case errors.Is(err, semel.ErrMismatch), errors.Is(err, semel.ErrNotKept), errors.Is(err, semel.ErrUnreadable),
 		errors.Is(err, semel.ErrUnknown) && s.ask == nil && (s.dedupes > 0 || !refusal.Retryable()):
 		return r.parked(s, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -30,6 +31,9 @@ const retryUnfinished = time.Second
 //
 // In a transaction ([semel.DoTx], semelhttp.Options.Transactor, inbox.HandleTx, a
 // store's Join, a [Tx] step) Start and Accept are refused, whatever its store.
+//
+// A panic of the flow's function or of a step reaches the caller, as one of [semel.Do]
+// does; the flow is open, and the next attempt goes on.
 //
 // ctx governs the wait for another attempt. The flow itself goes on when its
 // caller goes away, until it ends or exceeds [semel.Policy].MaxRun.
@@ -170,7 +174,7 @@ func (r *Run) finish(def Defined) (json.RawMessage, error) {
 // execute runs the body, undoes what it did if it failed, and returns the answer.
 func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMessage, error) {
 	var in In
-	if err := json.Unmarshal(input, &in); err != nil {
+	if err := envelope.Decode(input, &in); err != nil {
 		return nil, &Parked{Flow: d.name, Step: "its input", Digest: r.claim.Digest(), Err: fmt.Errorf("what is recorded does not fit this program: %w", err)}
 	}
 	r.returns = reflect.TypeFor[Out]()
@@ -188,7 +192,7 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 		return nil, open // whatever the function made of it
 	}
 	if r.result != nil {
-		err = json.Unmarshal(r.result, &out) // it has been read before
+		err = envelope.Decode(r.result, &out) // it has been read before
 	}
 	var outcome json.RawMessage
 	if err == nil && !r.stopped {
@@ -201,7 +205,11 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 		if outcome, err = json.Marshal(answer[Out]{Version: answerVersion, Value: &out}); err == nil {
 			return outcome, nil
 		}
-		err = semel.MarkFinal(fmt.Errorf("its result cannot be kept: %w", err))
+		err = fmt.Errorf("%w: its result cannot be kept: %w", semel.ErrNotKept, err)
+		if r.untouched() {
+			return nil, fmt.Errorf("flow %s: %w", d.name, err)
+		}
+		return nil, &Parked{Flow: d.name, Step: "its result", Digest: r.claim.Digest(), Err: err}
 	}
 	failed := &Failed{Flow: d.name}
 	switch {
@@ -235,7 +243,7 @@ type answer[Out any] struct {
 
 func decodeAnswer[Out any](outcome json.RawMessage) (out Out, err error) {
 	var a answer[Out]
-	if err := json.Unmarshal(outcome, &a); err != nil {
+	if err := envelope.Decode(outcome, &a); err != nil {
 		return out, fmt.Errorf("flow: decode the recorded answer: %w", err)
 	}
 	switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/envelope"
 )
 
 // Tx is a step whose effect lies in a database that keeps Semel's records too: fn works in
@@ -36,7 +37,8 @@ func Finish[In, Out any](r *Run, name string, in In, fn func(context.Context, In
 // Call is a step whose effect lies elsewhere, such as a request to a service. fn
 // passes [KeyFrom] on as the idempotency key. When it returns an error, or its
 // process dies, the effect may have happened: [CalleeDedupes] and [Ask] say how a
-// later attempt finds out. Name and in are those of [Tx].
+// later attempt finds out. Name and in are those of [Tx]. A call that happened, and whose
+// result cannot be kept, parks the flow with [semel.ErrNotKept].
 func Call[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (Out, error), opts ...Option) (Out, error) {
 	s := step{settings: settings{base: r.flows.steps}}
 	return perform(r, &s, name, in, fn, opts)
@@ -68,15 +70,11 @@ func perform[In, Out any](r *Run, s *step, name string, in In, fn func(context.C
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(v)
-		if err != nil {
-			err = semel.MarkFinal(fmt.Errorf("its result cannot be kept: %w", err))
-		}
-		return value, err
+		return keep(v)
 	}
 	s.decode = func(value json.RawMessage) error {
 		out = *new(Out)
-		return json.Unmarshal(value, &out)
+		return envelope.Decode(value, &out)
 	}
 	err = r.do(s)
 	return out, err
@@ -109,7 +107,9 @@ func (s *settings) apply(opts []Option) {
 }
 
 // On runs a [Tx] step in another database than [Options.Transactor], which keeps the
-// step's record: transactor opens its transactions, and guard uses its store.
+// step's record: transactor opens its transactions, and guard uses its store. A flow that
+// began in one database is parked by a release that names another one. Keep the guard:
+// the name of its database is read once for each.
 func On(guard *semel.Guard, transactor semel.Transactor) Option {
 	return func(s *settings) { s.base, s.transactor, s.on = guard, transactor, true }
 }
@@ -122,7 +122,8 @@ func CalleeDedupes(d time.Duration) Option { return func(s *settings) { s.dedupe
 
 // Ask says how to find out whether a [Call] without an answer happened: fn looks
 // the effect up by [KeyFrom] and returns its result with [semel.Happened].
-// [semel.NotHappened] must also mean that it can no longer arrive.
+// [semel.NotHappened] must also mean that it can no longer arrive, and the call must not be
+// resent below fn, as [KeyFrom] says of http.Transport.
 func Ask[Out any](fn func(ctx context.Context) (Out, semel.Verdict, error)) Option {
 	return func(s *settings) {
 		s.expect(reflect.TypeFor[Out](), fn != nil)
@@ -131,7 +132,7 @@ func Ask[Out any](fn func(ctx context.Context) (Out, semel.Verdict, error)) Opti
 			if err != nil || verdict != semel.Happened {
 				return nil, verdict, err
 			}
-			value, err := json.Marshal(out)
+			value, err := keep(out)
 			return value, verdict, err
 		}
 	}
@@ -147,7 +148,7 @@ func Undo[Out any](fn func(ctx context.Context, result Out) error, opts ...Optio
 		s.undoWith = opts
 		s.undo = func(ctx context.Context, value json.RawMessage) error {
 			var out Out
-			if err := json.Unmarshal(value, &out); err != nil {
+			if err := envelope.Decode(value, &out); err != nil {
 				return semel.MarkFinal(fmt.Errorf("the recorded result does not fit this program: %w", err))
 			}
 			return fn(ctx, out)

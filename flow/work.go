@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,6 +21,7 @@ type work struct {
 	note    string   // of a tombstone
 	ran     bool     // the guard let it run
 	failed  *failure // how it last failed
+	unkept  error    // why its result was not kept: it happened
 	stopped bool     // it has a tombstone
 }
 
@@ -28,14 +30,36 @@ type work struct {
 func (w *work) run(ctx context.Context) (kept, error) {
 	w.ran, w.failed = true, nil
 	value, err := w.step.work(ctx)
-	if err == nil && len(value) > w.most && w.step.tx {
+	switch lost, ok := err.(*unkept); { //nolint:errorlint // one within an error of the work is another flow's.
+	case ok && w.step.tx:
+		err = semel.MarkFinal(lost.error)
+	case ok:
+		if err := semel.ClaimFrom(ctx).CompleteWithout(nil); err != nil {
+			return kept{}, err
+		}
+		w.unkept = lost.error
+		return kept{}, lost.error
+	case err == nil && len(value) > w.most && w.step.tx:
 		err = semel.MarkFinal(fmt.Errorf("its result has %d bytes, and %d can be kept", len(value), w.most))
 	}
 	if err != nil {
 		w.failed = fail(err, w.step.tx)
 		return kept{}, w.failed
 	}
-	return kept{Step: w.step.name, Value: value}, nil
+	return kept{Step: w.step.name, Value: value, Place: w.step.place}, nil
+}
+
+// unkept is the error of work that happened, and whose result JSON has no form for. It
+// never leaves the package.
+type unkept struct{ error }
+
+// keep returns a result as its record keeps it.
+func keep(v any) (json.RawMessage, error) {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return nil, &unkept{fmt.Errorf("its result cannot be kept: %w", err)}
+	}
+	return value, nil
 }
 
 // stop leaves a tombstone for a step that must not begin any more.
