@@ -12,18 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a [Message]. [Outbox.Add] refuses a message beyond them; nothing is cut.
+// Bounds of a [Message]. [Outbox.Add] refuses a message beyond them; nothing is cut. A message
+// within them fits, as a whole, what brokers, web servers and package inbox take unless
+// they are set up otherwise; docs/outbox.md has the sizes that decide.
 const (
-	// MaxIDBytes bounds Message.ID: it fits every broker's message id.
+	// MaxIDBytes bounds Message.ID: a message id of AMQP.
 	MaxIDBytes = 255
-	// MaxTopicBytes bounds Message.Topic.
-	MaxTopicBytes = 1024
+	// MaxTopicBytes bounds Message.Topic: the name of a topic of Kafka.
+	MaxTopicBytes = 249
 	// MaxKeyBytes bounds Message.Key.
 	MaxKeyBytes = 255
-	// MaxHeaderBytes bounds the names and values of Message.Header together.
-	MaxHeaderBytes = 16 << 10
+	// MaxHeaderBytes bounds the names and values of Message.Header together: one line of a header in
+	// nginx and Apache. There are at most 64, with names of at most 255 bytes.
+	MaxHeaderBytes = 8000
 
-	defaultMaxBodyBytes = 1 << 20
+	maxHeaders          = 64      // Apache takes 100 lines
+	maxHeaderNameBytes  = 255     // of AMQP
+	defaultMaxBodyBytes = 960_000 // with the rest less than franz-go's 1,000,012, NATS' 1 MiB and the inbox's
 )
 
 // partitions is the number of partitions. It is part of the schema: every program
@@ -99,6 +104,8 @@ func (m *Message) check(maxBody int) error {
 	for name, value := range m.Header {
 		header += len(name) + len(value)
 		switch {
+		case len(name) > maxHeaderNameBytes:
+			return tooLong("name of a header", len(name), maxHeaderNameBytes)
 		case name == "" || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || c == ':' }):
 			return fmt.Errorf("%w: the name of header %q needs printable ASCII without spaces and colons", ErrInvalid, name)
 		case !plain(value):
@@ -118,10 +125,12 @@ func (m *Message) check(maxBody int) error {
 		return tooLong("key", len(m.Key), MaxKeyBytes)
 	case !plain(m.Topic) || !plain(m.Key):
 		return fmt.Errorf("%w: topic or key holds a control character, or is not UTF-8", ErrInvalid)
+	case len(m.Header) > maxHeaders:
+		return fmt.Errorf("%w: there are %d headers, at most %d are possible", ErrInvalid, len(m.Header), maxHeaders)
 	case header > MaxHeaderBytes:
 		return tooLong("header", header, MaxHeaderBytes)
 	case len(m.Body) > maxBody:
-		return fmt.Errorf("%w (raise Options.MaxBodyBytes, or keep the body elsewhere and send its place)", tooLong("body", len(m.Body), maxBody))
+		return fmt.Errorf("%w (keep the body elsewhere and send its place, or raise Options.MaxBodyBytes together with the bounds of the broker and of inbox.Options.MaxBytes)", tooLong("body", len(m.Body), maxBody))
 	}
 	return nil
 }

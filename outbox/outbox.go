@@ -23,9 +23,9 @@ type Options struct {
 	// Table names the table, after a schema and a dot if need be; two more tables
 	// have its name with _hold and _meta. Default semel_outbox.
 	Table string
-	// MaxBodyBytes bounds the body of a message. The receivers have bounds of their
-	// own: 1 MiB is the default of NATS and Kafka. Default 1 MiB, at most
-	// 512 MiB.
+	// MaxBodyBytes bounds the body of a message. With more, raise the bounds of the receivers as
+	// well: those of NATS, Kafka and inbox.Options.MaxBytes are about 1 MiB for the whole
+	// message, and one that does not fit is given up. Default 960,000, at most 512 MiB.
 	MaxBodyBytes int
 	// SkipMigrations leaves the tables to the application's own migrations; see [Schema].
 	SkipMigrations bool

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/outbox"
 )
@@ -128,7 +130,7 @@ func TestInvalid(t *testing.T) {
 		"header a holds":                {Topic: "t", Header: map[string]string{"a": "\r\nb: c"}},
 		`the name of header "a b"`:      {Topic: "t", Header: map[string]string{"a b": "c"}},
 		`the name of header ""`:         {Topic: "t", Header: map[string]string{"": "c"}},
-		"raise Options.MaxBodyBytes":    {Topic: "t", Body: make([]byte, 1<<20+1)},
+		"raise Options.MaxBodyBytes":    {Topic: "t", Body: make([]byte, 960_001)},
 		"(message 1 of 2)":              {},
 		"topic is missing (message 1 o": {},
 	} {
@@ -139,6 +141,44 @@ func TestInvalid(t *testing.T) {
 	twice := outbox.Message{Topic: "t", ID: "a"}
 	claimtest.WantErr(t, "an id twice: ", add(t, out, d.DB, twice, twice), outbox.ErrInvalid)
 	claimtest.WantRows(t, d.DB, "SELECT id FROM semel_outbox")
+}
+
+// Add takes a message of which every part is as long as it may be, and none of which one part is longer.
+func TestOneByteMoreIsRefused(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		out := open(t, d.DB, nil)
+		largest := func() outbox.Message { return drivertest.Largest(strings.Repeat("t", outbox.MaxTopicBytes)) }
+		for part, longer := range map[string]func(m *outbox.Message){
+			"id":     func(m *outbox.Message) { m.ID += "i" },
+			"topic":  func(m *outbox.Message) { m.Topic += "t" },
+			"key":    func(m *outbox.Message) { m.Key += "k" },
+			"body":   func(m *outbox.Message) { m.Body = append(m.Body, 'x') },
+			"header": func(m *outbox.Message) { m.Header["Name-00"] = "v" },
+			"name of a header": func(m *outbox.Message) {
+				m.Header = map[string]string{strings.Repeat("n", 256): ""}
+			},
+			"65 headers": func(m *outbox.Message) { m.Header = headers(65) },
+		} {
+			m := largest()
+			longer(&m)
+			err := add(t, out, d.DB, m)
+			claimtest.WantErr(t, part+": ", err, outbox.ErrInvalid)
+			claimtest.Words(t, err, part)
+		}
+		if err := add(t, out, d.DB, largest()); err != nil {
+			t.Error(err)
+		}
+		claimtest.WantRows(t, d.DB, "SELECT id FROM semel_outbox", strings.Repeat("i", outbox.MaxIDBytes))
+	})
+}
+
+func headers(n int) map[string]string {
+	all := map[string]string{}
+	for i := range n {
+		all[strconv.Itoa(i)] = ""
+	}
+	return all
 }
 
 func TestPermanent(t *testing.T) {

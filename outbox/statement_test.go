@@ -80,7 +80,7 @@ func topics(r *receiver) (all []string) {
 func TestStatementBounds(t *testing.T) {
 	t.Parallel()
 	out := open(t, databases.Open(t, dialect.SQLite).DB, nil)
-	big := outbox.Message{Topic: "t", Body: make([]byte, 1<<20)}
+	big := outbox.Message{Topic: "t", Body: make([]byte, 950_000)}
 	for name, messages := range map[string][]outbox.Message{
 		"none": nil, "too many": make([]outbox.Message, 501), "too large": {big, big, big, big, big}, "no topic": {{}},
 		"an id twice": {message("k", "a"), message("k", "a")},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	_ "modernc.org/sqlite" // opens SQLite
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outbox"
@@ -64,6 +67,41 @@ func TestFromOutboxToHandler(t *testing.T) {
 	stop()
 	if ran.Load() != 4 || tries.Load() < 3 {
 		t.Errorf("the handlers ran %d times, want 4; acme was asked %d times", ran.Load(), tries.Load())
+	}
+}
+
+// The largest message that an outbox takes arrives at a verifier, and is handled.
+func TestLargestMessageArrives(t *testing.T) {
+	t.Parallel()
+	e := &endpoints{}
+	got := make(chan int, 1)
+	guard := must.Get(semel.New(memstore.New(nil), &semel.Options{SweepEvery: -1}))
+	t.Cleanup(func() { _ = guard.Close() })
+	v := must.Get(webhook.NewVerifier(&webhook.VerifierOptions{Secrets: []string{whsec}}))
+	name := strings.Repeat("e", outbox.MaxTopicBytes)
+	next := must.Get(v.Handler(guard, "acme", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- len(body)
+	}), nil))
+	e.serve(t, name, next.ServeHTTP)
+	db, out := openOutbox(t)
+	m := drivertest.Largest(name)
+	tx := must.Get(db.BeginTx(t.Context(), nil))
+	must.Succeed(out.Add(t.Context(), tx, m), "add")
+	must.Succeed(tx.Commit(), "commit")
+	runRelay(t, out, guard, sender(t, e, nil), webhook.RelayOptions())
+	if n := <-got; n != len(m.Body) {
+		t.Errorf("a body of %d bytes arrived, want %d", n, len(m.Body))
+	}
+	testserver.Eventually(t, "it was published", func() bool {
+		stats, err := out.Stats(t.Context())
+		return err == nil && stats.Waiting == 0
+	})
+	if held := must.Get(out.List(t.Context(), 0)); len(held) > 0 {
+		t.Errorf("%+v is held", held)
 	}
 }
 

@@ -3,14 +3,12 @@ package kafka_test
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,15 +38,15 @@ func driver() drivertest.Driver {
 			return cluster.ListenAddrs()[0]
 		},
 		Own: func(tb testing.TB) drivertest.Server { tb.Helper(); return newProcess(tb) },
-		Make: func(tb testing.TB, addr string) (string, func() int) {
+		Make: func(tb testing.TB, addr, name string) func() int {
 			tb.Helper()
 			client, err := kgo.NewClient(dial(addr)...)
 			claimtest.NoError(tb, err)
 			tb.Cleanup(client.Close)
-			admin, name := kadm.NewClient(client), "t"+strings.ToLower(rand.Text())
+			admin := kadm.NewClient(client)
 			_, err = admin.CreateTopic(tb.Context(), 3, 1, nil, name)
 			claimtest.NoError(tb, err)
-			return name, func() int { return uncommitted(tb, admin, name) }
+			return func() int { return uncommitted(tb, admin, name) }
 		},
 		Consume: func(ctx context.Context, addr, topic string, handlers int, handle drivertest.Handle) error {
 			return kafka.Consume(ctx, kafka.Source{Group: topic, Topics: []string{topic}, Client: append(dial(addr),

@@ -2,9 +2,7 @@ package natsjs_test
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,11 +33,11 @@ func driver() drivertest.Driver {
 	return drivertest.Driver{
 		Addr: func(tb testing.TB) string { tb.Helper(); return testserver.StartNATS(tb, nil).Addr() },
 		Own:  func(tb testing.TB) drivertest.Server { tb.Helper(); return testserver.StartNATS(tb, nil) },
-		Make: func(tb testing.TB, addr string) (string, func() int) {
+		Make: func(tb testing.TB, addr, name string) func() int {
 			tb.Helper()
-			js, name := connect(tb, addr), "s"+strings.ToLower(rand.Text())
+			js := connect(tb, addr)
 			makeStream(tb, js, name, jetstream.ConsumerConfig{AckWait: 2 * time.Second})
-			return name, func() int {
+			return func() int {
 				consumer, err := js.Consumer(context.WithoutCancel(tb.Context()), name, consumerName)
 				must(tb, err)
 				info := consumer.CachedInfo()

@@ -30,15 +30,15 @@ func driver() drivertest.Driver {
 	return drivertest.Driver{
 		Addr: func(tb testing.TB) string { tb.Helper(); return testserver.RabbitMQ(tb) },
 		Own:  func(tb testing.TB) drivertest.Server { tb.Helper(); return testserver.StartRabbitMQ(tb) },
-		Make: func(tb testing.TB, addr string) (string, func() int) {
+		Make: func(tb testing.TB, addr, name string) func() int {
 			tb.Helper()
 			kind := "quorum"
 			if addr != testserver.RabbitMQ(tb) { // a quorum queue of a single node finds no leader when that was killed: docs/brokers.md
 				kind = "classic"
 			}
-			name := makeQueue(tb, addr, amqp.Table{"x-queue-type": kind})
+			declareQueue(tb, addr, name, amqp.Table{"x-queue-type": kind})
 			ch := channel(tb, addr)
-			return name, func() int {
+			return func() int {
 				if ch.IsClosed() { // the broker was killed
 					ch = channel(tb, addr)
 				}
@@ -68,13 +68,18 @@ func driver() drivertest.Driver {
 func makeQueue(tb testing.TB, addr string, args amqp.Table) string {
 	tb.Helper()
 	name := "semel-" + rand.Text()
+	declareQueue(tb, addr, name, args)
+	return name
+}
+
+func declareQueue(tb testing.TB, addr, name string, args amqp.Table) {
+	tb.Helper()
 	_, err := channel(tb, addr).QueueDeclare(name, true, false, false, false, args)
 	must(tb, err)
 	tb.Cleanup(func() {
 		_, err := channel(tb, addr).QueueDelete(name, false, false, false)
 		must(tb, err)
 	})
-	return name
 }
 
 func publisher(tb testing.TB, addr string) *rabbitmq.Publisher {

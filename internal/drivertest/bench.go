@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -53,7 +54,8 @@ type bench struct {
 func newBench(t *testing.T, d Driver, addr string) *bench {
 	t.Helper()
 	b := &bench{T: t, driver: d, direct: addr, proxy: testserver.NewProxy(t, addr), effects: map[string]int{}}
-	b.topic, b.left = d.Make(t, addr)
+	b.topic = "semel-" + strings.ToLower(rand.Text())
+	b.left = d.Make(t, addr, b.topic)
 	var end func()
 	var err error
 	b.publisher, end, err = d.Publisher(b.proxy.Addr())

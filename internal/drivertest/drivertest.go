@@ -20,10 +20,10 @@ type Driver struct {
 	Addr func(tb testing.TB) string
 	// Own starts a broker that the test kills. What it has acknowledged must survive that.
 	Own func(tb testing.TB) Server
-	// Make makes an empty topic that only this test uses, with one consumer, to whom the broker gives a message again after
-	// a few seconds when it was delivered and not acknowledged. topic is the Topic of messages for it; left returns how many of
+	// Make makes an empty topic of that name, with one consumer, to whom the broker gives a message again after
+	// a few seconds when it was delivered and not acknowledged. left returns how many of
 	// its messages are not acknowledged, and may leave out those that a running consumer holds.
-	Make func(tb testing.TB, addr string) (topic string, left func() int)
+	Make func(tb testing.TB, addr, topic string) (left func() int)
 	// Consume consumes the topic with so many handlers at once, until ctx ends. It has no testing.TB
 	// because it also runs in another process.
 	Consume func(ctx context.Context, addr, topic string, handlers int, handle Handle) error
@@ -65,6 +65,7 @@ func Run(t *testing.T, d Driver) {
 		"a message with a reserved header is refused for good":                                reserved,
 		"a publisher says that the broker cannot be reached, and goes on when it can":         unreachable,
 		"a publisher does not say that a message arrived before it knows":                     unacknowledged,
+		"the largest message that an outbox takes arrives":                                    largest,
 		"a consumer that has to stop waits for its handlers":                                  stopped,
 		"a message that kills the process is quarantined, and takes no other message with it": poison,
 		"relays that are killed lose nothing, and keep the order of keys":                     relayed,
