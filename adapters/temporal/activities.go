@@ -116,20 +116,30 @@ func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		return nil, err
 	}
 	var (
-		ran    bool
-		result any
-		failed error
+		ran            bool
+		result         any
+		failed, unkept error
+		stored         error // of an unkept result
 	)
 	kept, err := semel.Do(ctx, a.view(ctx, &info), keyOf(&info, name), fp, func(ctx context.Context) (outcome []byte, err error) {
 		ran = true
 		if result, failed = i.Next.ExecuteActivity(ctx, in); failed == nil {
-			outcome, failed = encode(a.converter, result)
+			if outcome, unkept = encode(a.converter, result); unkept != nil {
+				stored = semel.ClaimFrom(ctx).CompleteWithout(nil)
+				return nil, unkept
+			}
 		}
 		if failed == activity.ErrResultPending { //nolint:errorlint // as the SDK compares it.
 			return nil, semel.MarkUnknown(failed)
 		}
 		return outcome, failed
 	})
+	if unkept != nil {
+		if stored != nil {
+			a.unrecorded(ctx, &info, stored)
+		}
+		return nil, refusal(fmt.Errorf("%w: %w", semel.ErrNotKept, unkept), nil)
+	}
 	switch v := job.Judge(ran, failed, err); v.Act {
 	case job.Done:
 		switch {

@@ -250,7 +250,7 @@ func TestErrors(t *testing.T) {
 	unkept := newBench(t, semeltemporal.Options{})
 	for range 2 {
 		_, err = attempt(t, unkept, fixed(make(chan int), nil), 1)
-		wantType(t, err, "SemelFinal", false)
+		wantType(t, err, "SemelNotKept", false)
 	}
 	unkept.wantRuns(t, 1)
 

@@ -45,7 +45,7 @@ func OutcomeOf(result any, c converter.DataConverter) ([]byte, error) {
 	return semel.OutcomeOf(kept)
 }
 
-// encode returns a result to keep; nil for none. Its error is final: the activity has happened.
+// encode returns a result to keep; nil for none.
 func encode(c converter.DataConverter, result any) ([]byte, error) {
 	if result == nil {
 		return nil, nil
@@ -57,7 +57,7 @@ func encode(c converter.DataConverter, result any) ([]byte, error) {
 			return kept, nil
 		}
 	}
-	return nil, semel.MarkFinal(fmt.Errorf("semeltemporal: the activity has happened, but its result cannot be kept: %w", err))
+	return nil, fmt.Errorf("semeltemporal: the result cannot be kept: %w", err)
 }
 
 // decode returns a kept result, which the worker's converter passes on or encrypts.
