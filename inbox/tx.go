@@ -21,6 +21,9 @@ import (
 // HandleTx in a transaction is refused, with a verdict that delivers again: the message
 // could be acknowledged, and its rows rolled back.
 //
+// Each call holds a connection of t's pool. When fn takes another one of the same pool, the pool
+// needs more connections than messages are handled at once; otherwise they wait for each other.
+//
 // Every error of fn rolls back, a panic included. An error made with [semel.MarkUnknown] says that
 // fn did something elsewhere that may have happened; the others mean what they mean for Handle.
 //
