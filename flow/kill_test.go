@@ -24,7 +24,6 @@ const (
 	pointVar  = "SEMEL_FLOW_POINT"  // where it dies, for one order; empty for many orders until it is killed
 	failVar   = "SEMEL_FLOW_FAIL"   // the last step fails for good
 
-	orders      = 60
 	shortLease  = time.Second
 	loadedLease = 2 * time.Second
 )
@@ -76,14 +75,18 @@ func process(folder, point string, fail bool) error {
 		_, err := flow.Start(ctx, s.flows, s.order, adasKey, ada)
 		return err
 	}
+	front, err := openFront(s)
+	if err != nil {
+		return err
+	}
 	var all sync.WaitGroup
 	seats := make(chan struct{}, 8)
-	for i := range orders {
+	for i := range orders() {
 		all.Go(func() {
 			seats <- struct{}{}
 			defer func() { <-seats }()
 			for pause := range waiting.Backoffs() {
-				if _, err := flow.Start(ctx, s.flows, s.order, numbered(i), ada); err == nil || !waiting.Sleep(ctx, pause) {
+				if front.serve(ctx, i) == nil || !waiting.Sleep(ctx, pause) {
 					return
 				}
 			}
@@ -92,6 +95,9 @@ func process(folder, point string, fail bool) error {
 	all.Wait()
 	return nil
 }
+
+// orders of a storm.
+func orders() int { return claimtest.Times(60, 500, 500) }
 
 func noSuchCustomer() error { return semel.MarkFinal(errors.New("no such customer")) }
 
@@ -159,8 +165,8 @@ func killedAt(t *testing.T, point string, fail bool) {
 	s.want(t, books{rows: 6})
 }
 
-// TestKilledAtRandom: many orders at a time, in processes that are killed again and
-// again; every order leaves its books once.
+// TestKilledAtRandom: many orders at a time and their payments, behind handlers with transactions of
+// their own, in processes that are killed again and again; every order leaves its books once.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -174,10 +180,28 @@ func TestKilledAtRandom(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openIn(t, folder, killOptions(loadedLease))
-	for i := range orders {
-		if _, err := flow.Start(t.Context(), s.flows, s.order, numbered(i), ada); err != nil {
+	front, err := openFront(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := orders()
+	for i := range n {
+		if err := front.serve(t.Context(), i); err != nil {
 			t.Errorf("order %d: %v", i, err)
 		}
 	}
-	s.want(t, books{orders: orders, stock: -orders, charges: orders * ada.Amount, points: orders * ada.Amount, rows: 4 * orders})
+	s.want(t, books{orders: n, stock: -n, charges: n * ada.Amount, points: n * ada.Amount, rows: 4 * n})
+	for query, want := range map[string]int{
+		"SELECT SUM(n) FROM mails":    2 * n, // from the front, and of the payment
+		"SELECT SUM(n) FROM payments": n * ada.Amount,
+	} {
+		var got int
+		if err := s.db.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != want {
+			t.Errorf("%s: got %d, %v, want %d", query, got, err, want)
+		}
+	}
+	var sent int
+	if err := s.service.QueryRowContext(t.Context(), "SELECT SUM(n) FROM shipments").Scan(&sent); err != nil || sent != n*ada.Amount {
+		t.Errorf("shipped %d, %v, want %d", sent, err, n*ada.Amount)
+	}
 }

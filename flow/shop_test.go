@@ -41,6 +41,7 @@ type shop struct {
 	guard       *semel.Guard
 	flows       *flow.Flows
 	order       *flow.Definition[order, receipt]
+	payment     *flow.Definition[order, receipt] // the callback that follows an order
 
 	// at is called at every point at which a process can die.
 	at func(point string)
@@ -100,12 +101,12 @@ func newShop(ctx context.Context, folder string, o shopOptions) (*shop, error) {
 	if o.body != nil {
 		body = o.body
 	}
-	s.order = flow.Define("create order", body)
-	if o.callback {
-		s.order = flow.Define("payment callback", s.paid)
-	}
+	s.order, s.payment = flow.Define("create order", body), flow.Define("payment callback", s.paid)
 	o.Transactor = s.store.Transactor()
-	s.flows, err = flow.New(s.guard, &o.Options, s.order)
+	s.flows, err = flow.New(s.guard, &o.Options, s.order, s.payment)
+	if o.callback {
+		s.order = s.payment
+	}
 	return s, err
 }
 

@@ -22,7 +22,7 @@ var errRolledBack = errors.New("what is around the flow fails")
 // transactions are the doors through which an application gets a context with a transaction. Each rolls it back.
 func (s *till) transactions(t *testing.T) map[string]func(inside func(context.Context)) {
 	t.Helper()
-	web, err := semelhttp.New(s.guard, func(*http.Request) (string, error) { return "ada", nil }, &semelhttp.Options{Transactor: s.transactor})
+	web, err := semelhttp.New(s.guard, semelhttp.ScopeBy(func(*http.Request) string { return "ada" }), &semelhttp.Options{Transactor: s.transactor})
 	if err != nil {
 		t.Fatal(err)
 	}
