@@ -234,9 +234,11 @@ func TestEventInTheBody(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"object":"event"}`:          "event-missing",
 		`{"id":null}`:                 "event-missing",
-		`{"id":"evt_1","id":"evt_3"}`: "key-invalid",
-		`{"id":{}}`:                   "key-invalid",
-		`{"id":"evt_1"`:               "key-invalid",
+		`{"id":""}`:                   "event-missing",
+		`{"id":"evt_1","id":"evt_3"}`: "event-missing",
+		`{"id":{}}`:                   "event-missing",
+		`{"id":"evt_1"`:               "event-missing",
+		`id=evt_1`:                    "event-missing",
 		`{"id":"` + strings.Repeat("x", 256) + `"}`: "key-invalid",
 	} {
 		if got := deliver(signedAt, text); got.status != http.StatusBadRequest || got.problem != want {

@@ -192,6 +192,9 @@ func (s secret) String() string { return s.GoString() }
 func (s Scheme) parse(text string) (secret, error) {
 	if s == Standard {
 		key, err := webhooksig.ParseKey(text)
+		if err == nil && key.IsPrivate() {
+			err = errors.New("it is the sender's private key: whoever has it can sign (give the public key that belongs to it, whpk_ and base64)")
+		}
 		return secret{key: key}, err
 	}
 	if len(text) < webhooksig.MinSecretBytes {

@@ -200,7 +200,10 @@ func (v *Verifier) Key(r *http.Request, body *semelhttp.Body) (string, bool, err
 		return "sha256:" + hex.EncodeToString(sum[:]), true, nil
 	}
 	name, found, err := v.event.Key(r, body)
-	if err == nil && !found {
+	switch {
+	case errors.Is(err, semel.ErrKeyInvalid):
+		err = refusal(fmt.Errorf("%w: %s", errEvent, strings.TrimPrefix(err.Error(), semel.ErrKeyInvalid.Error()+": ")))
+	case err == nil && (!found || name == ""):
 		err = refusal(fmt.Errorf("%w: %s", errEvent, v.set.Event))
 	}
 	return name, true, err

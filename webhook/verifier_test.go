@@ -2,6 +2,9 @@ package webhook_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -142,6 +145,7 @@ func TestNewVerifierRefuses(t *testing.T) {
 		"secret 1: the webhook secret has 6":   {Secrets: []string{"whsec_dGF0dGxl"}},
 		"secret 1: the text after whpk_":       {Secrets: []string{"whpk_dGF0dGxl"}},
 		"secret 1: the text after whsk_":       {Secrets: []string{"whsk_dGF0dGxl"}},
+		"give the public key that belongs":     {Secrets: []string{whsk}},
 		"secret 1: the webhook secret has 9 b": {Scheme: webhook.GitHub, Secrets: []string{"tell-tale"}},
 		"does not exist: 3":                    {Scheme: 3, Secrets: good},
 		"less than twice the Tolerance":        {Secrets: good, Tolerance: time.Hour, Retention: time.Hour},
@@ -154,6 +158,37 @@ func TestNewVerifierRefuses(t *testing.T) {
 		_, err := webhook.NewVerifier(o)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "tell-tale") || strings.Contains(err.Error(), "dGF0dGxl") {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestNewVerifierRefusesKeysThatAnyoneSignsFor: under a point of small order, one signature that was made without a
+// private key fits every eighth body or more.
+func TestNewVerifierRefusesKeysThatAnyoneSignsFor(t *testing.T) {
+	t.Parallel()
+	ones := strings.Repeat("ff", 30)
+	for _, low := range []string{
+		"00" + strings.Repeat("00", 31), "01" + strings.Repeat("00", 31), "ec" + ones + "7f", "ed" + ones + "7f", "ee" + ones + "7f",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+	} {
+		for _, sign := range []byte{0, 0x80} {
+			key := must.Get(hex.DecodeString(low))
+			key[31] |= sign
+			forged := make([]byte, ed25519.SignatureSize)
+			forged[0] = 1 // R is the neutral element, S is 0
+			fits := 0
+			for i := range 256 {
+				if ed25519.Verify(key, fmt.Append(nil, i), forged) {
+					fits++
+				}
+			}
+			if fits == 0 {
+				t.Errorf("%x: the forged signature fits no body, so there is nothing to refuse", key)
+			}
+			_, err := webhook.NewVerifier(&webhook.VerifierOptions{Secrets: []string{"whpk_" + base64.StdEncoding.EncodeToString(key)}})
+			if err == nil || !strings.Contains(err.Error(), "let anyone sign") {
+				t.Errorf("%x: got %v after %d forgeries", key, err, fits)
+			}
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,6 +76,9 @@ func ParseKey(text string) (Key, error) {
 		if err != nil || len(raw) != ed25519.PublicKeySize {
 			return Key{}, fmt.Errorf("the text after %s is not an Ed25519 public key: %d bytes in base64", publicPrefix, ed25519.PublicKeySize)
 		}
+		if isSmallOrder(raw) {
+			return Key{}, fmt.Errorf("the Ed25519 key after %s is one of the few that let anyone sign: have the sender make a new pair", publicPrefix)
+		}
 		return Key{public: raw}, nil
 	}
 	mac, err := DecodeSecret(text)
@@ -84,6 +89,25 @@ func ParseKey(text string) (Key, error) {
 		return Key{}, TooShortError(len(mac))
 	}
 	return Key{mac: mac}, nil
+}
+
+// isSmallOrder reports whether the public key is a point of order 1, 2, 4 or 8. Its multiples are so few that one
+// signature, made without any private key, fits every eighth body or more; crypto/ed25519 accepts it.
+func isSmallOrder(public []byte) bool {
+	y := slices.Clone(public)
+	y[len(y)-1] &= 0x7f // without the sign of x
+	slices.Reverse(y)
+	switch hex.EncodeToString(y) {
+	case "0000000000000000000000000000000000000000000000000000000000000000",
+		"0000000000000000000000000000000000000000000000000000000000000001",
+		"05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826",
+		"7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7",
+		"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffec", // p-1
+		"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffed", // 0 as p
+		"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffee": // 1 as p+1
+		return true
+	}
+	return false
 }
 
 // MinSecretBytes is the shortest secret of an HMAC.
@@ -104,6 +128,9 @@ func (Key) String() string { return "webhooksig.Key(…)" }
 
 // GoString implements fmt.GoStringer, without the key.
 func (k Key) GoString() string { return k.String() }
+
+// IsPrivate reports whether the key is the sender's half of a pair.
+func (k Key) IsPrivate() bool { return k.private != nil }
 
 // CanSign reports whether the key signs: a public key does not.
 func (k Key) CanSign() bool { return k.mac != nil || k.private != nil }
