@@ -224,8 +224,10 @@ func (g *Guard) Waiting() int { return g.core.waiters.Count() }
 // Shutdown stops the guard in order: new intents and waiters get [ErrClosed] at
 // once, and detached work that is abandoned is cut off; then it waits until
 // every claim is settled or ctx ends, then it stops. Claims still open when ctx
-// ends are lost and lapse into unknown. Detached work that is not abandoned goes
-// on. The error is ctx's, when it ended first. Shutdown waits at most
+// ends are lost, and recorded as unknown within [Options.StoreTimeout]; work that
+// ends afterwards settles its claim while the store is open. Open transactions
+// roll back. Detached work that is not abandoned goes on. The error is ctx's, when
+// it ended first, and names how many claims were cut off. Shutdown waits at most
 // [Options.StoreTimeout] for a call of the store that ignores its context.
 func (g *Guard) Shutdown(ctx context.Context) error {
 	c := g.core
@@ -234,20 +236,20 @@ func (g *Guard) Shutdown(ctx context.Context) error {
 		c.abandoned.Close()
 	}
 	err := c.idle.Wait(ctx)
-	c.loseAll()
-	c.end()
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
+	cut := c.cutOff(patience)
+	c.end()
 	if bgErr := c.background.Wait(patience); bgErr != nil {
 		return fmt.Errorf("semel: shut down: the store does not end a call whose context has ended: %w", bgErr)
 	}
 	if err != nil {
-		return fmt.Errorf("semel: shut down with %d claims open: %w", c.live.Load(), err)
+		return fmt.Errorf("semel: shut down: running claims cut off: %d (their outcomes are unknown): %w", cut, err)
 	}
 	return nil
 }
 
-// Close is [Guard.Shutdown] without patience: open claims are lost.
+// Close is [Guard.Shutdown] without patience: open claims are cut off.
 func (g *Guard) Close() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -397,7 +397,9 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-func TestShutdownGivesUpOpenClaims(t *testing.T) {
+// Promise 3: what a shutdown cuts off is recorded as unknown, so that a retry elsewhere hears so at once and not only
+// when the lease has ended.
+func TestShutdownRecordsWhatItCutsOffAsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(nil)
@@ -405,15 +407,19 @@ func TestShutdownGivesUpOpenClaims(t *testing.T) {
 		claim := mustClaim(t, g, testKey("a"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("shutdown: got %v, want its context's error", err)
+		if err := g.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "cut off: 1 (their outcomes are unknown)") {
+			t.Errorf("shutdown: got %v, want its context's error, and the number of claims", err)
 		}
 		if cause := context.Cause(claim.Context()); !errors.Is(cause, semel.ErrLost) {
 			t.Errorf("the claim's context ended with %v, want ErrLost", cause)
 		}
-		time.Sleep(semel.DefaultLease)
-		next := newGuard(t, store, nil)
-		mustRefuse(t, next, testKey("a"), semel.ErrUnknown)
+		next := newGuard(t, store, &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}})
+		e := mustRefuse(t, next, testKey("a"), semel.ErrUnknown)
+		if e.Record == nil || e.Record.Note != "cut off by shutdown" {
+			t.Errorf("the record is %+v", e.Record)
+		}
+		mustSucceed(t, claim.Complete([]byte("late"), nil))
+		mustReplay(t, next, testKey("a"), "late")
 	})
 }
 

@@ -94,11 +94,43 @@ func (c *core) ended(claim *Claim) {
 	c.open.Remove(claim)
 }
 
-// loseAll gives up every claim that is still open; for the guard's end.
-func (c *core) loseAll() {
-	for _, claim := range c.open.All() {
+// maxCutOffs bounds the goroutines that settle what a shutdown cuts off.
+const maxCutOffs = 256
+
+// cutOff gives up every claim that is still open, for the guard's end, and returns their number. Each is recorded as
+// unknown, until ctx ends, so that a retry need not wait for the lease. Work that ends after all settles the record
+// by its fence, if the store is still open.
+func (c *core) cutOff(ctx context.Context) int {
+	held := c.open.All()
+	cut := make(chan *Claim, len(held))
+	for _, claim := range held {
+		if claim.clock.Open() {
+			cut <- claim
+		}
 		claim.lose(ErrClosed)
 		claim.clock.Stop()
 	}
 	c.beats.Rest()
+	close(cut)
+	number := len(cut)
+	for range min(number, maxCutOffs) {
+		c.inBackground(func() {
+			for claim := range cut {
+				claim.recordCutOff(ctx)
+			}
+		})
+	}
+	return number
+}
+
+// recordCutOff records that the work may have happened. Without an answer of the store the lease lapses, which is safe.
+func (c *Claim) recordCutOff(ctx context.Context) {
+	s := Settlement{State: StateUnknown, Note: "cut off by shutdown", Retention: c.guard.policy.retention(StateUnknown)}
+	for pause := range waiting.Backoffs() {
+		err := c.guard.core.store.Settle(ctx, c.digest, c.fence, s)
+		if err == nil || definite(err) || !waiting.Sleep(ctx, pause) {
+			break
+		}
+	}
+	c.guard.core.waiters.Wake(c.digest)
 }

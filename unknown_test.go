@@ -16,10 +16,25 @@ import (
 // crash leaves a claim whose holder is gone: its guard dies without settling.
 func crash(t *testing.T, store semel.Store, k semel.Key) {
 	t.Helper()
-	g, err := semel.New(store, nil)
+	dying := &dyingStore{Store: store}
+	g, err := semel.New(dying, nil)
 	mustSucceed(t, err)
 	mustClaim(t, g, k)
+	dying.dead = true
 	mustSucceed(t, g.Close())
+}
+
+// dyingStore settles nothing once it is dead, as the process that crashed.
+type dyingStore struct {
+	semel.Store
+	dead bool
+}
+
+func (s *dyingStore) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
+	if s.dead {
+		return semel.ErrClosed
+	}
+	return s.Store.Settle(ctx, d, f, to)
 }
 
 // Promise 3: what may have executed is never executed again silently.

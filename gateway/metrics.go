@@ -3,8 +3,10 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +37,7 @@ type metrics struct {
 	upstreamFailures *prometheus.CounterVec
 	reconciled       *prometheus.CounterVec
 	lost, swept      prometheus.Counter
+	cutOff           atomic.Int64 // claims that the drain cut off
 	pages            *prometheus.CounterVec
 	formTokens       *prometheus.CounterVec
 }
@@ -152,6 +155,9 @@ func (m *metrics) trace(next *semel.Trace) *semel.Trace {
 	}
 	t.Lost = func(ctx context.Context, i semel.LostInfo) {
 		m.lost.Inc()
+		if errors.Is(i.Err, semel.ErrClosed) {
+			m.cutOff.Add(1)
+		}
 		call(lost, ctx, i)
 	}
 	t.Reconciled = func(ctx context.Context, i semel.ReconcileInfo) {
@@ -210,10 +216,3 @@ func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Dec
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}

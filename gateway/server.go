@@ -167,6 +167,11 @@ func (g *Gateway) drain(life context.Context, front *http.Server) error {
 		err = errors.Join(err, fmt.Errorf("gateway: drain: %w (requests were cut off)", late), front.Close())
 	}
 	g.upstream.base.CloseIdleConnections()
-	g.log.LogAttrs(life, slog.LevelInfo, "drained", slog.String("error", errorText(err)))
-	return err
+	if err != nil {
+		g.log.LogAttrs(life, slog.LevelWarn, "drained, but what still ran was cut off, and its outcome is unknown",
+			slog.Int64("cut_off", g.metrics.cutOff.Load()), slog.Any("error", err))
+		return err
+	}
+	g.log.LogAttrs(life, slog.LevelInfo, "drained")
+	return nil
 }

@@ -88,17 +88,20 @@ func (d *door) metrics(t *testing.T) string {
 	return d.operate(t, http.MethodGet, "/metrics").body
 }
 
-// TestDrainCutsOff: what does not end in time is cut off, and unknown.
-func TestDrainCutsOff(t *testing.T) {
+// TestDrainRecordsWhatItCutsOffAsUnknown (promise 3): it is settled before the store closes, and its number is a warning.
+func TestDrainRecordsWhatItCutsOffAsUnknown(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{}, 1)
 	target := upstream(t, func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
 		<-r.Context().Done()
 	})
-	clock := newClock()
-	records := memstore.New(&memstore.Options{Now: clock.now})
-	g := must.Get(gateway.New(&gateway.Config{Upstream: target, Store: records, DrainTimeout: 20 * time.Millisecond}))
+	records := memstore.New(nil)
+	closing := storetest.Break(records, storetest.Faults{})
+	var log safeBuffer
+	g := must.Get(gateway.New(&gateway.Config{
+		Upstream: target, Store: closing, DrainTimeout: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}))
 	front := listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -113,9 +116,12 @@ func TestDrainCutsOff(t *testing.T) {
 	if err := d.wait(t); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("drain: %v", err)
 	}
+	closing.Partition()
 	receive(t, cut)
-	clock.add(time.Hour) // the lease, if the claim could not be settled
-	d = open(t, target, func(c *gateway.Config) { c.Store = records })
+	if text := log.String(); !strings.Contains(text, "level=WARN msg=\"drained, but") || !strings.Contains(text, "cut_off=1") {
+		t.Errorf("the log does not warn of one request that was cut off: %s", text)
+	}
+	d = open(t, target, func(c *gateway.Config) { c.Store, c.Guard.Policy.Wait = records, semel.NoWait })
 	check(t, "second life", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "k", "Host", "h"), 409, "outcome-unknown")
 }
 
