@@ -74,9 +74,9 @@ that file is a name, a token and, for a read-only token, the word read; make one
 
 The log on stderr has one line for every decision.
 
-The first interrupt (Ctrl-C) or SIGTERM drains: no new intents are accepted, and
-running requests finish. A second one ends the process at once; the outcome of
-running requests is then unknown.`,
+The first interrupt (Ctrl-C), SIGTERM or SIGHUP drains: no new intents are accepted,
+and running requests finish. A second interrupt or SIGTERM ends the process at once;
+the outcome of running requests is then unknown. No signal reloads the rules.`,
 		Example: `  semel gateway --upstream http://127.0.0.1:9000
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
   semel gateway --upstream http://app:9000 --listen 0.0.0.0:443 --tls-cert site.pem --tls-key site.key

@@ -41,8 +41,15 @@ func Main(telemetry Telemetry) int {
 	defer cancel()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	hangup := make(chan os.Signal, 1)
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup
+		signal.Notify(hangup, syscall.SIGHUP)
+	}
 	go func() {
-		<-signals
+		select {
+		case <-signals:
+		case <-hangup: // never the second: a terminal that is closed may send it twice
+		}
 		cancel()
 		<-signals
 		os.Exit(exitSignalled) // the second one ends the process at once
