@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/textproto"
 	"strings"
@@ -40,6 +41,9 @@ func (c *authorizer) beforeReplay(r *http.Request, _ *semel.Record) error {
 	defer res.Body.Close() //nolint:errcheck // it was only read.
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
+		if _, err := io.CopyN(io.Discard, res.Body, maxAnswerBytes); err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("authorize: read the upstream's answer: %w", err)
+		}
 		return nil
 	case res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden:
 		return fmt.Errorf("authorize: the upstream's answer %d says neither", res.StatusCode)

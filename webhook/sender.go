@@ -27,7 +27,7 @@ import (
 const (
 	defaultTimeout = 15 * time.Second
 
-	// maxAnswerBytes of an answer are read, for at most drainTime: its status says it all.
+	// maxAnswerBytes of an answer are read, for at most drainTime: only its status counts, once it is whole.
 	maxAnswerBytes = 64 << 10
 	drainTime      = time.Second
 	maxHeadBytes   = 64 << 10
@@ -263,8 +263,11 @@ func (s *Sender) post(ctx context.Context, m *outbox.Message, to *Endpoint) (aft
 	}
 	defer func() { _ = res.Body.Close() }()
 	defer time.AfterFunc(drainTime, cancel).Stop()
-	_, _ = io.CopyN(io.Discard, res.Body, maxAnswerBytes) // so that the connection can be used again
+	_, err = io.CopyN(io.Discard, res.Body, maxAnswerBytes) // also so that the connection can be used again
+	broken := err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil
 	switch status := res.StatusCode; {
+	case broken && (status < 300 || status == http.StatusGone): // the receiver may have died at its work
+		return 0, fmt.Errorf("webhook: the endpoint's answer %d broke off: %w", status, failure(err))
 	case status >= 200 && status < 300:
 		return 0, nil
 	case status == http.StatusGone:

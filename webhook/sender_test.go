@@ -140,6 +140,9 @@ func TestAnswers(t *testing.T) {
 		"503 for a year":  {status(503, "Retry-After", "31536000"), "answered 503", time.Hour - time.Second},
 		"503 and garbage": {status(503, "Retry-After", "soon"), "answered 503", 0},
 		"no answer":       {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "deliver", 0},
+		"200, cut":        {cut(200), "broke off", 0},
+		"gone, cut":       {cut(410), "broke off", 0}, // not switched off for it
+		"503, cut":        {cut(503), "answered 503", 0},
 		"a long header":   {status(200, "X-Long", strings.Repeat("x", 1<<17)), "deliver", 0},
 		"a long body": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
@@ -166,6 +169,17 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%d deliveries arrived, want 1", got)
 			}
 		})
+	}
+}
+
+// cut answers with a body that breaks off.
+func cut(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "9")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
 	}
 }
 
