@@ -205,6 +205,40 @@ describe("patience", () => {
   });
 });
 
+describe("a long answer", () => {
+  const megabyte = new Uint8Array(1 << 20);
+  const long = (end: (control: ReadableStreamDefaultController) => void) => () => {
+    let sent = 0;
+    const body = new ReadableStream({ pull: (control) => (sent++ < 3 ? control.enqueue(megabyte) : end(control)) });
+    return new Response(body, { status: 201 });
+  };
+  const key = async (): Promise<string> => {
+    await send({ intent: "a" });
+    return sent.at(-1)!.key;
+  };
+
+  test("ends its intent when its reader has come to the end", async () => {
+    replies = [long((control) => control.close())];
+    const response = await send({ intent: "a" });
+    const again = response.clone();
+    expect((await response.arrayBuffer()).byteLength).toBe(3 << 20);
+    expect((await again.arrayBuffer()).byteLength).toBe(3 << 20);
+    expect(await key()).not.toBe(sent[0]!.key);
+  });
+
+  test("leaves its intent open when it breaks off, or its reader gives up", async () => {
+    replies = [long((control) => control.error(new TypeError("cut"))), long((control) => control.close())];
+    const response = await send({ intent: "a" });
+    const error = await failure(response.text());
+    expect(error).toMatchObject({ kind: "unknown", retryable: true, cause: new TypeError("cut") });
+    expect(`"${error.key}"`).toBe(sent[0]!.key);
+    const reader = (await send({ intent: "a" })).body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(await key()).toBe(sent[0]!.key);
+  });
+});
+
 describe("what is not repeated", () => {
   test.each([400, 401, 404, 409, 422])("%i is an answer", async (status) => {
     replies = [answer(status)];
@@ -247,9 +281,27 @@ describe("calls at the same time", () => {
     for (const each of answers) expect(await each.json()).toEqual({ n: 1 });
   });
 
-  test("with other content do not", async () => {
-    await ended(Promise.all([semelFetch(url, post("one"), { intent: "a" }), semelFetch(url, post("two"), { intent: "a" })]));
-    expect(new Set(sent.map((one) => one.key)).size).toBe(2);
+  const large = (last: string) => new Blob([new Uint8Array(3 << 20), last]);
+  const form = (content: BlobPart) => {
+    const data = new FormData();
+    data.append("scan", new Blob([content]));
+    return data;
+  };
+  test.each<[string, BodyInit, BodyInit]>([
+    ["texts", "one", "two"],
+    ["large Blobs", large("1"), large("2")],
+    ["Blobs in forms", form("1"), form("2")],
+  ])("with other content do not: %s", async (_, one, two) => {
+    await ended(Promise.all([one, two].map((body) => semelFetch(url, post(body), { intent: "a" }))));
+    expect(new Set(sent.map((each) => each.key)).size).toBe(2);
+  });
+
+  test("of a Blob that is made anew are one wish", async () => {
+    replies = [answer(503), answer(503)];
+    for (const body of [large("1"), form("1")]) await failure(semelFetch(url, post(body), { intent: "a", attempts: 1 }));
+    await send({ intent: "a" }, post(form("1")));
+    expect(sent[2]!.key).toBe(sent[1]!.key);
+    expect(sent[1]!.key).not.toBe(sent[0]!.key);
   });
 
   test("one that stops waiting leaves the others their answer, and the last one stops the request", async () => {

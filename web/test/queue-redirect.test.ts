@@ -139,6 +139,17 @@ describe("an answer that was redirected", () => {
     vi.unstubAllGlobals();
   });
 
+  test("of a server of another origin whose answer breaks off", async () => {
+    vi.stubGlobal("location", new URL(`${home}/`));
+    const { site, queue } = setup();
+    const cut = new ReadableStream({ pull: (control) => control.error(new TypeError("cut")) });
+    Object.assign(site, { signedIn: true, question: new Response(cut) });
+    await queue.add("https://elsewhere.example/orders");
+    await queue.drain();
+    expect(states(await queue.list())).toEqual([["waiting", "unavailable"]]);
+    vi.unstubAllGlobals();
+  });
+
   const status = (state: string) => Response.json({ state, age_seconds: 0 });
   const redirect = Object.defineProperties(new Response(null), { type: { value: "opaqueredirect" }, ok: { value: false } });
   test.each<[string, Response, string, string]>([
@@ -148,6 +159,7 @@ describe("an answer that was redirected", () => {
     ["asks to sign in", new Response(null, { status: 401 }), "waiting", "sign-in"],
     ["leads elsewhere", redirect, "waiting", "sign-in"],
     ["cannot say now", new Response(null, { status: 503 }), "waiting", "unavailable"],
+    ["has another address", new Response(null, { status: 421 }), "waiting", "unavailable"],
     ["is asked too often", new Response(null, { status: 429 }), "waiting", "unavailable"],
     ["answers no such questions", new Response("<h1>Not found</h1>", { status: 404 }), "set-aside", "unknown"],
     ["answers every address with a page", new Response("<h1>Welcome</h1>"), "set-aside", "unknown"],

@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const programs = { SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop", SEMEL_INVOICES: "examples/invoices/cmd/invoices" };
+const programs = {
+  SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop", SEMEL_INVOICES: "examples/invoices/cmd/invoices",
+  SEMEL_TEST_ANSWERS: "internal/testserver/cutanswers/serve",
+};
 
-// Builds semel, the example shop, the invoice application and the client's examples once for all tests, unless SEMEL_BIN, SEMEL_SHOP,
-// SEMEL_INVOICES and SEMEL_EXAMPLES name what was built.
+// Builds semel, the example shop, the invoice application, the server of broken answers and the client's examples once for all tests, unless
+// SEMEL_BIN, SEMEL_SHOP, SEMEL_INVOICES, SEMEL_TEST_ANSWERS and SEMEL_EXAMPLES name what was built.
 // The long form gets the commands of the scripts of cmd/semel/internal/command as well, in SEMEL_SCRIPTS: a test binary that is each of them by its name.
 // What it returns is run after the last test.
 export default function build(): () => void {
