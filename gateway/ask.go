@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
@@ -113,7 +112,6 @@ type asker struct {
 	match       rules.Match
 	target      *url.URL
 	client      *http.Client
-	forward     *forwarding
 	credentials []string // headers of the request that are sent along
 	rewrite     bool
 }
@@ -127,7 +125,6 @@ func (g *Gateway) newAsker(rule *rules.Route) asker {
 	}
 	return asker{
 		match: rule.Match, target: g.target, rewrite: g.config.RewriteHost, credentials: credentials,
-		forward: &forwarding{trusted: g.config.TrustedProxies},
 		client: &http.Client{
 			Transport:     g.upstream.base,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -157,7 +154,7 @@ func (c *asker) get(ctx context.Context, a *attempt, t rules.Template) (*http.Re
 			req.Header[name] = values
 		}
 	}
-	c.forward.apply(&httputil.ProxyRequest{In: a.request, Out: req})
+	addHop(req.Header, a.request)
 	res, err := c.client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("ask the upstream: %w", withoutURL(err))

@@ -21,10 +21,6 @@ func (v formsView) Find(host string, target *url.URL) *forms.Route {
 
 func (v formsView) Nearest(path string) string { return nearestPath(v.g.router.all, path) }
 
-func (v formsView) Trusts(remoteAddr string) bool {
-	return (&forwarding{trusted: v.g.config.TrustedProxies}).trusts(remoteAddr)
-}
-
 func (v formsView) FailBody(w http.ResponseWriter, r *http.Request, err error) {
 	v.g.fail(w, r, &failure{class: failureCallerCancelled, err: err})
 }
@@ -59,5 +55,7 @@ type PageForm = forms.PageForm
 // the forms that the gateway would see. The error says why the gateway passes a page
 // on as it is, or that its forms cannot be read.
 func (g *Gateway) PageForms(r *http.Request, header http.Header, body io.Reader) ([]PageForm, error) {
+	r = r.Clone(r.Context())
+	(&forwarding{trusted: g.config.TrustedProxies}).settle(r)
 	return forms.Inspect(formsView{g}, g.formsConfig(), r, header, body)
 }

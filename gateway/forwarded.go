@@ -3,16 +3,28 @@ package gateway
 import (
 	"cmp"
 	"net"
-	"net/http/httputil"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 )
 
-// forwarding tells the upstream who really asked. Headers that say so are
-// believed from trusted proxies only.
+// forwarding knows which peers are proxies whose word counts.
 type forwarding struct {
 	trusted []netip.Prefix
+}
+
+// settle drops what a peer that is not trusted says about the origin of the request, so that
+// every reader of the header, and the upstream, sees the same.
+func (f *forwarding) settle(r *http.Request) {
+	if len(f.trusted) > 0 && f.trusts(r.RemoteAddr) {
+		return
+	}
+	for name := range r.Header {
+		if claimsOrigin(name) {
+			delete(r.Header, name)
+		}
+	}
 }
 
 // trusts reports whether the peer is a proxy whose word counts.
@@ -25,51 +37,39 @@ func (f *forwarding) trusts(remoteAddr string) bool {
 	return slices.ContainsFunc(f.trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// apply sets the forwarding headers of the outgoing request.
-func (f *forwarding) apply(pr *httputil.ProxyRequest) {
-	trusted := len(f.trusted) > 0 && f.trusts(pr.In.RemoteAddr)
-	out, in := pr.Out.Header, pr.In.Header
-	for name := range out {
-		if claimsOrigin(name, trusted) {
-			delete(out, name)
+// addHop tells the upstream where a settled request came from: what its header says already,
+// and that it came through here.
+func addHop(out http.Header, in *http.Request) {
+	for name, values := range in.Header {
+		if claimsOrigin(name) {
+			out[name] = values
 		}
 	}
-	peer, _, err := net.SplitHostPort(pr.In.RemoteAddr)
+	peer, _, err := net.SplitHostPort(in.RemoteAddr)
 	if err != nil {
 		peer = "unknown"
 	}
-	host, proto := pr.In.Host, "http"
-	if pr.In.TLS != nil {
+	proto := "http"
+	if in.TLS != nil {
 		proto = "https"
 	}
-	chain := peer
-	if trusted {
-		if prior := in["X-Forwarded-For"]; len(prior) > 0 {
-			chain = strings.Join(prior, ", ") + ", " + peer
+	if chain := slices.Clone(in.Header["X-Forwarded-For"]); in.RemoteAddr != "" {
+		out["X-Forwarded-For"] = []string{strings.Join(append(chain, peer), ", ")}
+		if prior := in.Header["Forwarded"]; len(prior) > 0 {
+			out["Forwarded"] = []string{strings.Join(prior, ", ") + ", " + element(peer, in.Host, proto)}
 		}
-		if prior := in["Forwarded"]; len(prior) > 0 {
-			out["Forwarded"] = []string{strings.Join(prior, ", ") + ", " + element(peer, host, proto)}
-		}
-		host, proto = cmp.Or(in.Get("X-Forwarded-Host"), host), cmp.Or(in.Get("X-Forwarded-Proto"), proto)
 	}
-	out["X-Forwarded-For"] = []string{chain}
-	out["X-Forwarded-Host"] = []string{host}
-	out["X-Forwarded-Proto"] = []string{proto}
+	out["X-Forwarded-Host"] = []string{cmp.Or(in.Header.Get("X-Forwarded-Host"), in.Host)}
+	out["X-Forwarded-Proto"] = []string{cmp.Or(in.Header.Get("X-Forwarded-Proto"), proto)}
 }
 
-// claimsOrigin reports whether a header, its name canonical or not, says where
-// a request came from and is not to be passed on. Application servers that
-// turn dashes into underscores cannot tell the two, so neither does this.
-func claimsOrigin(name string, trusted bool) bool {
-	plain := dashed(name)
-	trusted = trusted && plain == name
-	switch plain {
-	case "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded":
-		return true // written anew
-	case "X-Real-Ip", "True-Client-Ip", "X-Client-Ip", "X-Cluster-Client-Ip":
-		return !trusted
+// claimsOrigin reports whether a header of this canonical name says where a request came from.
+func claimsOrigin(name string) bool {
+	switch name {
+	case "Forwarded", "X-Real-Ip", "True-Client-Ip", "X-Client-Ip", "X-Cluster-Client-Ip":
+		return true
 	}
-	return !trusted && strings.HasPrefix(plain, "X-Forwarded-")
+	return strings.HasPrefix(name, "X-Forwarded-")
 }
 
 // element is one hop in a Forwarded header (RFC 7239).

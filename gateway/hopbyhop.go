@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/semel-dev/semel/gateway/internal/scope"
+	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -50,7 +52,7 @@ func judgedHeaders(file *rules.File) (judged, keys []string) {
 
 // judges reports whether the gateway looks at the header of this name.
 func (g *Gateway) judges(name string) bool {
-	return strings.HasPrefix(name, "Content-") || claimsOrigin(name, false) || slices.Contains(g.judged, name)
+	return strings.HasPrefix(name, "Content-") || claimsOrigin(name) || slices.Contains(g.judged, name)
 }
 
 // settleHeader takes from the request what the application would not get, or
@@ -62,7 +64,9 @@ func (g *Gateway) judges(name string) bool {
 // field that the request is judged by must not be named there (RFC 9110,
 // section 7.6.1). Application servers that turn dashes into underscores take
 // Content_Type for Content-Type: such a field is dropped, and one that could
-// hold the key is refused, because its sender wants protection.
+// hold the key is refused, because its sender wants protection. Headers about the
+// request's origin stay if their sender is trusted; with Next, the server around the
+// gateway has decided. The console's cookies are not the application's.
 func (g *Gateway) settleHeader(r *http.Request) bool {
 	if !httpguts.ValidHeaderFieldName(r.Method) || !httpguts.ValidHostHeader(r.Host) {
 		return false // HTTP/2 has room for what HTTP/1 cannot say
@@ -88,6 +92,10 @@ func (g *Gateway) settleHeader(r *http.Request) bool {
 			delete(r.Header, name)
 		}
 	}
+	if g.config.Next == nil {
+		(&forwarding{trusted: g.config.TrustedProxies}).settle(r)
+	}
+	scope.DropCookies(r.Header, func(name, _ string) bool { return console.IsCookie(name) })
 	return true
 }
 

@@ -30,7 +30,6 @@ const (
 // its answer back. Under a claim it says with semelhttp.Dispose what a missing
 // answer means.
 func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Handler {
-	forward := &forwarding{trusted: g.config.TrustedProxies}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			host := pr.Out.Host
@@ -39,7 +38,7 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 			if !g.config.RewriteHost {
 				pr.Out.Host = host
 			}
-			forward.apply(pr)
+			addHop(pr.Out.Header, pr.In)
 			refuseTunnel(pr.Out.Header)
 			if _, here := pr.In.Body.(io.Seeker); here || semel.ClaimFrom(pr.In.Context()) != nil {
 				delete(pr.Out.Header, "Expect") // the body is here: there is nothing to wait for

@@ -204,7 +204,7 @@ func TestOtherSites(t *testing.T) {
 			t.Errorf("%s from another site: got status %d", path, status)
 		}
 	}
-	at := must.Get(url.Parse(w.url))
+	at := must.Get(url.Parse(w.url + "/console/"))
 	before := b.Jar.Cookies(at)
 	b.post("/console/login", url.Values{"token": {aliceToken}})
 	if slices.Equal(values(before), values(b.Jar.Cookies(at))) {

@@ -116,7 +116,7 @@ func TestSessionsOfOperator(t *testing.T) {
 	}
 }
 
-// Promise 10: behind a proxy with TLS, a plain connection does not carry the cookie, and no other host can set it.
+// Promise 10: behind a proxy with TLS, a plain connection neither carries the cookie nor sets it.
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -128,7 +128,7 @@ func TestSecureCookie(t *testing.T) {
 	answer := must.Get(b.Do(r)) //nolint:bodyclose // it is closed below.
 	noError(t, answer.Body.Close())
 	cookies := answer.Cookies()
-	if len(cookies) != 1 || cookies[0].Name != "__Host-semel_console" || !cookies[0].Secure {
+	if len(cookies) != 1 || cookies[0].Name != "__Secure-semel_console" || !cookies[0].Secure || cookies[0].Path != "/console/" {
 		t.Fatalf("got cookies %v", cookies)
 	}
 	get := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/console/", nil))
@@ -220,7 +220,7 @@ func TestHeaders(t *testing.T) {
 		noError(t, err)
 		noError(t, answer.Body.Close())
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Content-Security-Policy": "default-src 'none'", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := answer.Header.Get(name); !strings.Contains(got, want) {

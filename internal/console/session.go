@@ -20,8 +20,14 @@ const (
 	maxOperatorSessions = 20
 
 	plainCookie  = "semel_console"
-	secureCookie = "__Host-" + plainCookie
+	secureCookie = "__Secure-" + plainCookie
 )
+
+// IsCookie reports whether a cookie is the console's. Cookies know no ports, so a browser sends it to
+// an application on the same host as well.
+func IsCookie(name string) bool {
+	return name == plainCookie || name == secureCookie || name == "__Host-"+plainCookie // an earlier release's
+}
 
 // session is an operator that logged in.
 type session struct {
@@ -87,12 +93,13 @@ func (s *sessions) of(r *http.Request) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range []string{secureCookie, plainCookie} {
-		found, err := r.Cookie(name)
-		if err != nil || r.TLS != nil && name == plainCookie {
+		if r.TLS != nil && name == plainCookie {
 			continue
 		}
-		if one, ok := s.all[sha256.Sum256([]byte(found.Value))]; ok {
-			return one, time.Now().Before(one.until)
+		for _, found := range r.CookiesNamed(name) {
+			if one, ok := s.all[sha256.Sum256([]byte(found.Value))]; ok {
+				return one, time.Now().Before(one.until)
+			}
 		}
 	}
 	return session{}, false
@@ -101,14 +108,12 @@ func (s *sessions) of(r *http.Request) (session, bool) {
 // end ends the sessions of a request, if it has any.
 func (s *sessions) end(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{secureCookie, plainCookie} {
-		found, err := r.Cookie(name)
-		if err != nil {
-			continue
+		for _, found := range r.CookiesNamed(name) {
+			s.mu.Lock()
+			delete(s.all, sha256.Sum256([]byte(found.Value)))
+			s.mu.Unlock()
+			http.SetCookie(w, cookie(name, "", -1))
 		}
-		s.mu.Lock()
-		delete(s.all, sha256.Sum256([]byte(found.Value)))
-		s.mu.Unlock()
-		http.SetCookie(w, cookie(name, "", -1))
 	}
 }
 
@@ -117,8 +122,9 @@ func (one *session) sent(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.PostFormValue(fieldForm)), []byte(one.form)) == 1
 }
 
-// cookieFor is the name of the cookie of a new session: over TLS, one that no other host and no plain connection can set. Behind a
-// proxy, the origin of the form says whether the browser uses TLS.
+// cookieFor is the name of the cookie of a new session: over TLS, one that no plain connection can set. Behind a proxy, the origin
+// of the form says whether the browser uses TLS. The prefix __Host- would need the path /, and the cookie would go to the
+// application on the same host.
 func cookieFor(r *http.Request) string {
 	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://") {
 		return secureCookie
@@ -128,7 +134,7 @@ func cookieFor(r *http.Request) string {
 
 func cookie(name, value string, age int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure is set where there is TLS; the plain address is loopback, or a tunnel.
-		Name: name, Value: value, Path: "/", MaxAge: age,
+		Name: name, Value: value, Path: Path, MaxAge: age,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == secureCookie,
 	}
 }

@@ -48,33 +48,20 @@ func takeCookies(h http.Header, secure bool) (rest http.Header, own ownCookies) 
 	if !slices.ContainsFunc(h["Cookie"], func(line string) bool { return strings.Contains(line, "semel_") }) {
 		return h, own
 	}
-	var lines []string
-	for _, line := range h["Cookie"] {
-		var kept []string
-		for pair := range strings.SplitSeq(line, ";") {
-			switch name, value, _ := scope.CutCookie(pair); name {
-			case visitorCookie, secureVisitorCookie:
-				if name == visitorName(secure) {
-					own.visitor = value
-				} else {
-					own.ignored = true
-				}
-			case outcomeCookie:
-				own.outcomes = value
-			default:
-				kept = append(kept, pair)
-			}
-		}
-		if len(kept) > 0 {
-			lines = append(lines, strings.TrimLeft(strings.Join(kept, ";"), " "))
-		}
-	}
 	rest = h.Clone()
-	if len(lines) == 0 {
-		delete(rest, "Cookie")
-	} else {
-		rest["Cookie"] = lines
-	}
+	scope.DropCookies(rest, func(name, value string) bool {
+		switch name {
+		case visitorName(secure):
+			own.visitor = value
+		case visitorCookie, secureVisitorCookie:
+			own.ignored = true
+		case outcomeCookie:
+			own.outcomes = value
+		default:
+			return false
+		}
+		return true
+	})
 	if !isID(own.visitor) {
 		own.visitor = "" // not one of ours
 	}

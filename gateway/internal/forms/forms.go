@@ -27,7 +27,8 @@ const Path = "/.well-known/semel/"
 // retryAfter is the pause that a caller is asked for when the store does not answer.
 const retryAfter = time.Second
 
-// Gateway is the part of the gateway that forms depend on.
+// Gateway is the part of the gateway that forms depend on. It gives them requests whose header
+// is settled: what the header says about the request's origin is true.
 type Gateway interface {
 	// Find returns the route of a rule that takes a POST to the target on the host, or
 	// nil where no rule does.
@@ -35,8 +36,6 @@ type Gateway interface {
 	// Nearest returns the path of the rule that was probably meant for a path, "" for
 	// none.
 	Nearest(path string) string
-	// Trusts reports whether the peer is a proxy whose forwarding headers count.
-	Trusts(remoteAddr string) bool
 	// FailBody answers a request whose body could not be read.
 	FailBody(w http.ResponseWriter, r *http.Request, err error)
 }
@@ -155,7 +154,7 @@ func (f *Forms) Serve(w http.ResponseWriter, r *http.Request, found *Route) {
 func (f *Forms) WithoutCookies(r *http.Request) *http.Request {
 	a := &attempt{}
 	own := r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))
-	own.Header, a.ownCookies = takeCookies(r.Header, f.secure(r))
+	own.Header, a.ownCookies = takeCookies(r.Header, secure(r))
 	a.outcomes = outcomecookie.Parse(a.ownCookies.outcomes)
 	return own
 }

@@ -93,16 +93,12 @@ func (p *pageWriter) declared() int64 {
 }
 
 // secure reports whether the browser speaks TLS, as far as can be told.
-func (p *pageWriter) secure() bool { return p.forms.secure(p.request) }
+func (p *pageWriter) secure() bool { return secure(p.request) }
 
 // secure reports whether the caller speaks TLS: with the gateway, or with a proxy
-// in front of it that is trusted and says so.
-func (f *Forms) secure(r *http.Request) bool {
-	if r.TLS != nil {
-		return true
-	}
-	trusted := f.gateway.Trusts(r.RemoteAddr)
-	return trusted && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+// in front of it that says so.
+func secure(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
 // isPage reports whether the content is HTML.

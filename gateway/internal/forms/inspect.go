@@ -165,7 +165,7 @@ func (f *formFinder) judge(action, method string) PageForm {
 	case method != "post":
 		form.State = Reads
 		return form
-	case action != "" && (target.Scheme != "http" && target.Scheme != "https" || !p.forms.sameHost(p.request, target)):
+	case action != "" && (target.Scheme != "http" && target.Scheme != "https" || !sameHost(p.request, target)):
 		form.Action, form.State = target.Scheme+"://"+target.Host+form.Action, Elsewhere
 		return form
 	}

@@ -54,7 +54,7 @@ func (f *Forms) serveNew(w http.ResponseWriter, r *http.Request) {
 	}
 	own := r.WithContext(r.Context())
 	var cookies ownCookies
-	own.Header, cookies = takeCookies(r.Header, f.secure(r))
+	own.Header, cookies = takeCookies(r.Header, secure(r))
 	p := &pageWriter{ResponseWriter: w, forms: f, request: own, reader: reader{request: own, ownCookies: cookies, set: http.Header{}}}
 	who := p.who(rt.Rule) //nolint:contextcheck // the request brings its context.
 	if who == "" {

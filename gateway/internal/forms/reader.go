@@ -170,7 +170,7 @@ func isGuest(r *http.Request, own *ownCookies) bool {
 // site may have sent the request: an attacker could have a victim send the
 // attacker's token, and then read the answer.
 func (f *Forms) guests(r *http.Request, a *attempt, rule *rules.Route, minter *formguard.Minter, token string) []string {
-	if len(rule.Scope) > 0 || !isGuest(r, &a.ownCookies) || !f.fromThisSite(r) {
+	if len(rule.Scope) > 0 || !isGuest(r, &a.ownCookies) || !fromThisSite(r) {
 		return nil
 	}
 	names := minter.GuestsOf(token)
@@ -182,7 +182,7 @@ func (f *Forms) guests(r *http.Request, a *attempt, rule *rules.Route, minter *f
 
 // fromThisSite reports whether a page of this site sent the request, as far as a
 // browser says. A program says nothing.
-func (f *Forms) fromThisSite(r *http.Request) bool {
+func fromThisSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
 		return true
@@ -195,5 +195,5 @@ func (f *Forms) fromThisSite(r *http.Request) bool {
 		return true
 	}
 	origin, err := url.Parse(text)
-	return err == nil && (origin.Scheme == "http" || origin.Scheme == "https") && f.sameHost(r, origin)
+	return err == nil && (origin.Scheme == "http" || origin.Scheme == "https") && sameHost(r, origin)
 }

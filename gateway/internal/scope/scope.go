@@ -74,6 +74,33 @@ func CookieValues(r *http.Request, name string) string {
 	return values.String()
 }
 
+// DropCookies takes cookies that are not the application's out of a header. What is left stays
+// as it was, byte for byte.
+func DropCookies(h http.Header, drop func(name, value string) bool) {
+	dropped := false
+	var lines []string
+	for _, line := range h["Cookie"] {
+		var kept []string
+		for pair := range strings.SplitSeq(line, ";") {
+			if name, value, _ := CutCookie(pair); drop(name, value) {
+				dropped = true
+			} else {
+				kept = append(kept, pair)
+			}
+		}
+		if len(kept) > 0 {
+			lines = append(lines, strings.TrimLeft(strings.Join(kept, ";"), " "))
+		}
+	}
+	switch {
+	case !dropped:
+	case len(lines) == 0:
+		delete(h, "Cookie")
+	default:
+		h["Cookie"] = lines
+	}
+}
+
 // CutCookie reads the name and the value of a cookie, in a request and in a
 // Set-Cookie line: scopes, tokens and what is taken out agree about them.
 func CutCookie(pair string) (name, value string, found bool) {

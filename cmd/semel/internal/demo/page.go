@@ -80,7 +80,7 @@ func (d *Demo) pageHandler() http.Handler {
 		header := w.Header()
 		header.Set("Content-Security-Policy", contentPolicy)
 		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send Origin: null with a form
 		header.Set("Cache-Control", "no-store")
 		sameOrigin.ServeHTTP(w, r)
 	})
