@@ -11,7 +11,7 @@ import (
 )
 
 // DerivedKey says what a request is recognised by when its caller sends no
-// key.
+// Idempotency-Key.
 type DerivedKey struct {
 	// Fields are names of form fields, or of members at the top of a JSON body;
 	// with a leading slash, JSON pointers. Nil: the whole body counts.
@@ -24,12 +24,15 @@ type DerivedKey struct {
 // Derived makes the key out of what the request says, for callers that send
 // none. Two requests that agree in everything chosen are one intent, so give
 // the guard a policy whose retention is the window within which a repetition is
-// an accident: seconds, not a day.
+// an accident: seconds, not a day. An Idempotency-Key in the request is its key: it
+// tells two intents with the same content apart. Where callers send some, put a
+// middleware with a longer retention in front for them, as it knows them by the header.
 //
 // A request that has none of the Fields has no key. One with a field, or a member
-// on the way to it, whose name differs from a chosen one in letter case alone is
-// refused: some applications take the two for the same, and the key would leave
-// out what they act on. [New] reports fields that are not valid, and fields that
+// on the way to it, that some applications take for a chosen one is refused, because
+// the key would leave out what they act on: another letter case, "who[]" and "who[x]"
+// for "who", spaces in front, and what follows a NUL; in a form also dots and spaces
+// for underscores. Choose that name as well where a form has both. [New] reports fields that are not valid, and fields that
 // differ in letter case alone.
 func Derived(d DerivedKey) KeySource {
 	s := &derivedSource{cookies: slices.Clone(d.Cookies), wholeBody: d.Fields == nil}
@@ -86,6 +89,9 @@ type derivedField struct {
 func (s *derivedSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	if s.err != nil {
 		return "", false, s.err
+	}
+	if len(r.Header[DefaultHeader]) > 0 {
+		return (&headerSource{name: DefaultHeader}).Key(r, body)
 	}
 	var h semel.Hasher
 	h.Add("derived/1")
@@ -186,13 +192,15 @@ func (s *derivedSource) addMembers(h *semel.Hasher, body *Body) (found bool, err
 func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) (found bool, err error) {
 	values := make([]semel.Hasher, len(s.fields)) // the fields come in any order
 	err = eachField(r, body, func(f formField) error {
+		chosen := func(one derivedField) bool { return one.name == f.name }
+		if i := slices.IndexFunc(s.fields, chosen); i >= 0 {
+			values[i].Add(f.value)
+			found = true
+			return nil
+		}
 		for i := range s.fields {
-			switch name := s.fields[i].name; {
-			case name == f.name:
-				values[i].Add(f.value)
-				found = true
-			case strings.EqualFold(name, f.name):
-				return caseError("field", f.name, name)
+			if name := s.fields[i].name; fieldReadAs(f.name, name) {
+				return nameError("field", f.name, name)
 			}
 		}
 		return nil

@@ -26,8 +26,8 @@ const (
 
 // FromFormField takes the key from a field of a form, URL-encoded or multipart.
 // A body of another type has none; a field that occurs twice is refused, and so
-// are a field whose name differs in letter case alone, which some applications
-// take for the same, and a form that is compressed, whose fields cannot be read.
+// are a field whose name some applications take for the same, in other letter case
+// or like "token[]", and a form that is compressed, whose fields cannot be read.
 //
 // A page that its browser keeps shows the same hidden field again. Where the
 // same token with other contents should be a new request instead of a refusal,
@@ -47,8 +47,8 @@ func (s formSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	found := false
 	err := eachField(r, body, func(f formField) error {
 		switch {
-		case f.name != string(s) && strings.EqualFold(f.name, string(s)):
-			return caseError("field", f.name, string(s))
+		case fieldReadAs(f.name, string(s)):
+			return nameError("field", f.name, string(s))
 		case f.name != string(s):
 			return nil
 		case found:

@@ -24,9 +24,9 @@ const (
 // FromJSONPointer takes the key from a JSON body, at a JSON pointer (RFC 6901)
 // such as "/id" or "/order/0/token". A string or a number is a key; null, and a
 // body that is not JSON, has none. A member that occurs twice is refused,
-// because readers disagree which one counts; so is a name on the way to it in
-// other letter case, which some applications (encoding/json, System.Text.Json)
-// take for the member. [New] reports a pointer that is none.
+// because readers disagree which one counts; so is a name on the way to it which
+// some applications take for the member, in other letter case (encoding/json,
+// System.Text.Json) or like "id[]" (PHP). [New] reports a pointer that is none.
 func FromJSONPointer(pointer string) KeySource {
 	path, err := parsePointer(pointer)
 	return &pointerSource{pointer: pointer, path: path, err: err}
@@ -183,8 +183,8 @@ func (s *jsonSearch) members(path []string, depth int, next func(int) (string, e
 		case len(path) == 0:
 		case step == path[0]:
 			rest = path[1:]
-		case strings.EqualFold(step, path[0]):
-			return caseError("member", step, path[0])
+		case readAs(step, path[0]):
+			return nameError("member", step, path[0])
 		}
 		if err := s.value(rest, depth+1); err != nil {
 			return err
@@ -192,11 +192,6 @@ func (s *jsonSearch) members(path []string, depth int, next func(int) (string, e
 	}
 	_, err := s.dec.Token()
 	return err
-}
-
-// caseError refuses a name that an application may take for the one that counts.
-func caseError(what, name, wanted string) error {
-	return fmt.Errorf("%w: the %s %.80q differs from %.80q in letter case alone, and readers disagree whether it is the same", semel.ErrKeyInvalid, what, name, wanted)
 }
 
 func (s *jsonSearch) name() (string, error) {

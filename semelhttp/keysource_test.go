@@ -283,3 +283,18 @@ func (k keyTap) Key(r *http.Request, body *semelhttp.Body) (string, bool, error)
 	*k.got = name
 	return name, found, err
 }
+
+// TestDerivedYieldsToAKey: a key in the request outranks its content: two keys are two intents (promise 2).
+func TestDerivedYieldsToAKey(t *testing.T) {
+	t.Parallel()
+	_, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{Key: semelhttp.Derived(semelhttp.DerivedKey{})}})
+	for _, key := range []string{"k1", "k2", ""} {
+		first := ask(t, server, key, "x")
+		if first.word() != "executed" {
+			t.Errorf("key %q: got %d %q, want executed", key, first.status, first.word())
+		}
+		wantReplay(t, first, ask(t, server, key, "x"))
+	}
+	wantProblem(t, ask(t, server, "", "x", "Idempotency-Key", "a", "Idempotency-Key", "b"), http.StatusBadRequest, "key-invalid")
+	invoices.wantRan(t, "promise 2", 3)
+}

@@ -13,6 +13,7 @@ import (
 func TestLetterCase(t *testing.T) {
 	t.Parallel()
 	const js, form = "application/json", "application/x-www-form-urlencoded"
+	multi, multiBody := multipartForm(t, "b0undary", "amount", "9", "who[]", "b")
 	fields := semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"amount", "who"}})
 	deep := semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"/pay/amount"}})
 	for name, tt := range map[string]struct {
@@ -33,6 +34,22 @@ func TestLetterCase(t *testing.T) {
 		"form, both":                 {fields, form, `amount=9&Amount=11&who=a`, true},
 		"JSON pointer, other case":   {semelhttp.FromJSONPointer("/id"), js, `{"ID":"a"}`, true},
 		"JSON pointer, both":         {semelhttp.FromJSONPointer("/id"), js, `{"id":"a","Id":"b"}`, true},
+		"JSON, an array by its name": {fields, js, `{"amount":9,"who":"a","who[]":"b"}`, true},
+		"JSON, a space in front":     {fields, js, `{"amount":9," who":"b"}`, true},
+		"JSON, cut off at a NUL":     {fields, js, `{"amount":9,"who\u0000x":"b"}`, true},
+		"JSON, only begins alike":    {fields, js, `{"amount":9,"who_else":"b","my who":1,"x[who]":1}`, false},
+		"form, an array by its name": {fields, form, `amount=9&who=a&who%5B%5D=b`, true},
+		"form, only the array":       {fields, form, `amount=9&who[]=b`, true},
+		"form, a part of it":         {fields, form, `amount=9&who[name]=b`, true},
+		"form, brackets in front":    {fields, form, `amount=9&[who]=b`, true},
+		"form, a space in front":     {fields, form, `amount=9&+who=b`, true},
+		"form, cut off at a NUL":     {fields, form, `amount=9&who%00x=b`, true},
+		"form, a dot":                {semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"to_whom"}}), form, `to.whom=b`, true},
+		"form, part of another":      {fields, form, `amount=9&x[who]=b&who_else=1&whom[]=2`, false},
+		"form, both are chosen":      {semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"who", "who[]"}}), form, `who=a&who[]=b`, false},
+		"form, another part":         {semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"to[street]"}}), form, `to[street]=a&to[city]=b&to=c`, false},
+		"multipart, the array":       {fields, multi, multiBody, true},
+		"field of a form, array":     {semelhttp.FromFormField("token"), form, `token=a&token[]=b`, true},
 		"field of a form, both":      {semelhttp.FromFormField("token"), form, `token=a&Token=b`, true},
 		"field of a form, as chosen": {semelhttp.FromFormField("token"), form, `token=a&tokens=b`, false},
 	} {
