@@ -157,9 +157,18 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 		g.status(w, r)
 	case g.forms != nil && strings.HasPrefix(r.URL.Path, forms.Path):
 		g.forms.ServeOwn(w, r)
-	case g.router.lenient.slips(r, found):
+	default:
+		g.route(w, r, found)
+	}
+}
+
+// route gives a request to its route, unless it may slip past another one.
+func (g *Gateway) route(w http.ResponseWriter, r *http.Request, found *route) {
+	reason := g.router.lenient.slips(r, found)
+	switch {
+	case reason != "":
 		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
-		refuseAmbiguous(w, r, ambiguousPath)
+		refuseAmbiguous(w, r, reason)
 	case g.forms != nil:
 		g.forms.Serve(w, r, &found.form) //nolint:contextcheck // the request brings its context.
 	default:

@@ -17,8 +17,12 @@ import (
 // application may read it, could slip past a rule: it is refused. Everything
 // else is passed on as it came; most paths have only one reading.
 
-// maxReadingBytes bounds a path of which there are several readings.
-const maxReadingBytes = 4 << 10
+const (
+	// maxReadingBytes bounds a path of which there are several readings.
+	maxReadingBytes = 4 << 10
+	// maxReadings bounds the readings of a path.
+	maxReadings = 64
+)
 
 // overrides are the headers by which applications take another method than the
 // one in the request line. Underscores count as dashes, see [dashed].
@@ -121,13 +125,17 @@ func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
 
 // readings returns the paths that applications may read in an escaped one, each
 // once, without empty and dot segments. They are not escaped: an escape that
-// is left in one is literal. A slash at the end stays if it counts.
-func readings(escaped string, slashCounts bool) []string {
+// is left in one is literal. A slash at the end stays if it counts. It reports
+// false for more than maxReadings.
+func readings(escaped string, slashCounts bool) ([]string, bool) {
 	found := []string{escaped}
 	for _, fold := range foldings() {
 		for _, p := range found {
 			if q := fold(p); !slices.Contains(found, q) {
 				found = append(found, q)
+			}
+			if len(found) > maxReadings {
+				return nil, false
 			}
 		}
 	}
@@ -135,7 +143,7 @@ func readings(escaped string, slashCounts bool) []string {
 		found[i] = cleaned(p, slashCounts)
 	}
 	slices.Sort(found)
-	return slices.Compact(found)
+	return slices.Compact(found), true
 }
 
 // cleaned takes empty and dot segments out of a path.
@@ -204,34 +212,45 @@ func foldPattern(pattern string) string {
 
 func escapePath(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 
-// slips reports whether the request, which falls under strict as it is written,
-// may fall under another rule, and past protection, as an application reads it.
-func (l *lenient) slips(r *http.Request, strict *route) bool {
+// slips returns why the request, which falls under strict as it is written, may
+// fall under another rule, and past protection, as an application reads it; "" if it
+// may not.
+func (l *lenient) slips(r *http.Request, strict *route) string {
 	methods, agree := readMethods(r)
 	escaped := r.URL.EscapedPath()
 	paths := []string{r.URL.Path}
 	switch {
 	case !slices.ContainsFunc(methods, changes):
-		return false
+		return ""
 	case !agree:
-		return true
+		return ambiguousPath
 	case len(methods) == 1 && (l.exact.mux == nil || l.plain && oneReading(escaped)):
-		return false
+		return ""
 	case l.exact.mux == nil, oneReading(escaped):
 	case len(escaped) > maxReadingBytes:
-		return true
+		return unreadablePath
 	default:
-		paths = readings(escaped, strict != l.exact.fallback)
+		all, few := readings(escaped, strict != l.exact.fallback)
+		if !few {
+			return unreadablePath
+		}
+		paths = all
 	}
-	for _, p := range paths {
-		folded := cleaned(plainText(p), strict != l.exact.fallback)
-		for _, method := range methods {
-			if l.stricter(l.exact.read(r, method, p), strict, method, r) || l.stricter(l.folded.read(r, method, folded), strict, method, r) {
-				return true
-			}
+	folded := make([]string, len(paths))
+	for i, p := range paths {
+		folded[i] = cleaned(plainText(p), strict != l.exact.fallback)
+	}
+	slices.Sort(folded)
+	folded = slices.Compact(folded) // most readings differ in nothing else
+	for _, method := range methods {
+		slips := func(rt *router) func(string) bool {
+			return func(p string) bool { return l.stricter(rt.read(r, method, p), strict, method, r) }
+		}
+		if slices.ContainsFunc(paths, slips(l.exact)) || slices.ContainsFunc(folded, slips(l.folded)) {
+			return ambiguousPath
 		}
 	}
-	return false
+	return ""
 }
 
 // read returns the route of the request with another method and path.
@@ -303,6 +322,9 @@ func readMethods(r *http.Request) (methods []string, agree bool) {
 
 // ambiguousPath is the detail for a request whose path or method has two readings.
 const ambiguousPath = "Nothing was done. The path or the method can be read in two ways that are treated differently here. Write the path plainly: in the letters and case of the documentation, without escapes, parameters or a slash that it does not need, and the method in the request line alone."
+
+// unreadablePath is the detail for a request whose path has more readings than the gateway compares.
+const unreadablePath = "Nothing was done. The path is too long, or has too many escapes, to tell which rule it falls under: it can be read in more than 64 ways, or has more than 4096 bytes. Write it plainly: in letters, digits and dashes, without escapes, parameters or backslashes that it does not need."
 
 // refuseAmbiguous answers a request that can be read in two ways.
 func refuseAmbiguous(w http.ResponseWriter, r *http.Request, detail string) {

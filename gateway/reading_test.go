@@ -200,3 +200,21 @@ func TestReadingsWithoutRules(t *testing.T) {
 		t.Error("what was refused reached the upstream")
 	}
 }
+
+// TestManyReadings (threat 12): a path with more readings than are compared is refused, and says why; a long
+// path with few passes.
+func TestManyReadings(t *testing.T) {
+	t.Parallel()
+	target, n := counting(t)
+	d := openRuled(t, target, "version: 1\nroutes:\n  - {name: files, match: {methods: [POST], path: '/f/{x...}'}}\n  - {name: pay, match: {path: '/pay/{id}'}, required: true}\n")
+	many := "a;b/c%3Bd/e%253Bf/g%2Fh/i%252Fj/k%5Cl/m%C0%AFn/o%00p/q%3Fr/s%0At/u%25253Bv"
+	for _, path := range []string{"/f/" + many, "/f/" + many + strings.Repeat("/%EF%B7%BA", 300)} {
+		got := d.sendRaw(t, "POST "+path)
+		check(t, path[:20], got, http.StatusBadRequest, "ambiguous-request")
+		if !strings.Contains(got.body, "more than 64 ways") {
+			t.Errorf("the reason is not told: %s", got.body)
+		}
+	}
+	wantActed(t, n, 0)
+	check(t, "few readings", d.sendRaw(t, "POST /f/"+strings.Repeat("Caf%C3%A9%20a%2Fb;v=1/", 100)), http.StatusCreated, "1")
+}
