@@ -28,6 +28,7 @@ type route struct {
 	middleware *semelhttp.Middleware
 	status     http.Handler // answers with the outcome of a request
 	policy     semel.Policy
+	derived    semel.Policy // of derived keys
 	// unattended is the policy without a caller who asks; its OnUnknown is
 	// semel.Reconcile where the rule says so.
 	unattended semel.Policy
@@ -68,14 +69,6 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
-	plainGuard := guard
-	if rule.Key.Derive != nil && rule.Form != nil { // the retention is about forms, the window about the rest
-		policy.Retention = rule.Key.Derive.Window
-		if plainGuard, err = g.guard.With(policy); err != nil {
-			return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
-		}
-		policy.Retention = guard.Policy().Retention
-	}
 	options := &semelhttp.Options{
 		Key: keySource(&rule), Required: rule.Required, Methods: rule.Match.Methods,
 		MaxBodyBytes: rule.BodyLimit, SpoolDir: g.config.SpoolDir, MaxResponseBytes: int(rule.ResponseLimit),
@@ -91,12 +84,18 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
-	m, err := semelhttp.New(plainGuard, from, options)
+	m, err := semelhttp.New(guard, from, options)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
-	handler := m.Handler(proxy)
 	built := routeOf(rule, nil)
+	built.middleware, built.policy, built.status = m, policy, m.StatusHandler()
+	handler := m.Handler(proxy)
+	if rule.Key.Derive != nil {
+		if handler, err = g.deriveHandler(built, from, *options, handler, proxy); err != nil {
+			return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+		}
+	}
 	if rule.Form != nil {
 		built.form.MaxResponse = m.PublishedPolicy().MaxResponseBytes
 		if handler, err = g.formHandler(built, guard, *options, handler, proxy); err != nil {
@@ -106,9 +105,33 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if len(questions(&rule)) > 0 {
 		handler = rememberAttempt(&rule, handler)
 	}
-	built.handler, built.form.Handler, built.middleware, built.policy = handler, handler, m, policy
-	built.status = m.StatusHandler()
+	built.handler, built.form.Handler = handler, handler
 	return built, g.background(built)
+}
+
+// deriveHandler derives the keys of requests without one, and gives all others to keyed: a key is
+// the caller's own word for its intent. Derived keys are remembered for the window only.
+func (g *Gateway) deriveHandler(built *route, from semelhttp.ScopeFunc, options semelhttp.Options, keyed, proxy http.Handler) (http.Handler, error) {
+	built.derived = built.policy
+	built.derived.Retention = built.rule.Key.Derive.Window
+	guard, err := g.guard.With(built.derived)
+	if err != nil {
+		return nil, err
+	}
+	options.Key, options.Fingerprint = withQuestions(&built.rule, derivedSource(built.rule.Key.Derive)), semelhttp.FingerprintOptions{Func: derivedFingerprint}
+	m, err := semelhttp.New(guard, from, &options)
+	if err != nil {
+		return nil, err
+	}
+	built.middleware = m
+	derived := m.Handler(proxy)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header[semelhttp.DefaultHeader]) > 0 {
+			keyed.ServeHTTP(w, r)
+			return
+		}
+		derived.ServeHTTP(w, r)
+	}), nil
 }
 
 // identify sets how the intents of a route are distinguished, and returns their scope.
@@ -120,8 +143,6 @@ func identify(rule *rules.Route, o *semelhttp.Options) (semelhttp.ScopeFunc, err
 	case verifier != nil:
 		o.Key, o.Fingerprint.Func, o.ScopeText = withQuestions(rule, verifier), verifier.Fingerprint, "the route"
 		return verifier.Scope(rule.Name), nil
-	case rule.Key.Derive != nil:
-		o.Fingerprint.Func = derivedFingerprint
 	}
 	from := scope.Of(rule.Scope)
 	if rule.Form != nil {
@@ -165,7 +186,8 @@ func on5xx(v rules.On5xx) semelhttp.On5xx {
 	return semelhttp.ReleaseOn5xx
 }
 
-// keySource returns where the rule says that the key comes from.
+// keySource returns where the rule says that the key comes from. A key that is derived is for
+// requests without one.
 func keySource(rule *rules.Route) semelhttp.KeySource {
 	k := &rule.Key
 	var source semelhttp.KeySource
@@ -176,14 +198,14 @@ func keySource(rule *rules.Route) semelhttp.KeySource {
 		source = semelhttp.FromFormField(k.FormField)
 	case k.WebhookID:
 		source = semelhttp.FromWebhookID()
-	case k.Derive != nil:
-		source = &querySource{semelhttp.Derived(semelhttp.DerivedKey{
-			Fields: k.Derive.Fields, Cookies: k.Derive.Cookies, Headers: k.Derive.Headers,
-		})}
 	default:
-		source = semelhttp.FromHeader(k.Header)
+		source = semelhttp.FromHeader(cmp.Or(k.Header, semelhttp.DefaultHeader))
 	}
 	return withQuestions(rule, source)
+}
+
+func derivedSource(d *rules.Derive) semelhttp.KeySource {
+	return &querySource{semelhttp.Derived(semelhttp.DerivedKey{Fields: d.Fields, Cookies: d.Cookies, Headers: d.Headers})}
 }
 
 // querySource makes the query part of a derived key: the same form sent to

@@ -38,7 +38,7 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,
 			Detail: "The outcome of a webhook is for its sender. Deliver it again: it gets the first answer.",
 		})
-	case rt.rule.Key.Derive != nil:
+	case rt.rule.Key.Derive != nil && len(r.Header[semelhttp.DefaultHeader]) == 0:
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
 			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,
 			Detail: "The key of this request is made of its content. Send the request again: it gets the first answer.",

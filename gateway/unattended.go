@@ -50,7 +50,11 @@ func (g *Gateway) reconcileInBackground() error {
 			return semel.Policy{}, false
 		}
 		rt := g.router.find(r)
-		return rt.unattended, rt.unattended.Reconcile != nil
+		policy := rt.unattended
+		if rt.rule.Key.Derive != nil && strings.HasPrefix(rec.Name, "derived:") {
+			policy.Retention = rt.derived.Retention
+		}
+		return policy, rt.unattended.Reconcile != nil
 	}
 	records, err := operator.New(g.guard, nil)
 	if err == nil {

@@ -124,7 +124,8 @@
 // with a token to the forms that lead to the route, in every page that passes,
 // and the token is the key. A request without one is treated as key says, so
 // that programs can still send theirs; required then refuses what has neither.
-// With key.derive as well, retention applies to forms, and the window to the rest.
+// With key.derive as well, retention applies to forms and to keys in Idempotency-Key,
+// and the window to the rest.
 //
 //	form: true                # default false; or:
 //	form:

@@ -21,8 +21,8 @@ type Key struct {
 	Derive      *Derive  // a hash of what was sent
 }
 
-// Derive makes the key from the content: who sends the same content again
-// within the window means the same intent.
+// Derive makes the key from the content of requests without an Idempotency-Key: who
+// sends the same content again within the window means the same intent.
 type Derive struct {
 	// Fields of the form or JSON body; one that starts with a slash is a JSON
 	// pointer. nil: the whole body counts. A request that has none of them has
@@ -31,8 +31,8 @@ type Derive struct {
 	// Cookies and Headers that count too.
 	Cookies, Headers []string
 	// Window is the retention of the first intent's record, so windows are not
-	// aligned to a clock. It is also the policy's retention, unless the route has a
-	// Form.
+	// aligned to a clock. The policy's retention is for keys in Idempotency-Key, and
+	// for forms.
 	Window time.Duration
 }
 

@@ -174,9 +174,6 @@ func (r *reader) route(n ast.Node) Route {
 		r.routeComplete(&route, found)
 		r.contradictions(&route, found)
 	}
-	if d := route.Key.Derive; d != nil && route.Form == nil {
-		p.Retention = d.Window
-	}
 	return route
 }
 
@@ -230,9 +227,6 @@ func (r *reader) contradictions(route *Route, found yamlfile.Present) {
 	}
 	p := &route.Policy
 	at := func(name string) Position { return found[name] }
-	if route.Key.Derive != nil && route.Form == nil && found.Has("retention") {
-		r.Report(at("retention"), "remove retention: key.derive.window is the retention", "retention contradicts key.derive")
-	}
 	if p.MaxRun > 0 && p.Lease > p.MaxRun {
 		r.Report(at("lease"), "make lease shorter than max_run; it is renewed while a request runs", "lease %v is longer than max_run %v", p.Lease, p.MaxRun)
 	}

@@ -150,10 +150,14 @@ func (f *Forms) CheckHeader(r *http.Request, rt *Route) {
 // checkHeader verifies a token in the header that holds the rule's keys; it is
 // then an ordinary key, in the scope of whom it was made for.
 func (f *Forms) checkHeader(r *http.Request, a *attempt, rule *rules.Route, lifetime time.Duration) error {
-	if rule.Key.Header == "" {
+	header := rule.Key.Header
+	if rule.Key.Derive != nil {
+		header = semelhttp.DefaultHeader
+	}
+	if header == "" {
 		return nil
 	}
-	name, found, err := semelhttp.FromHeader(rule.Key.Header).Key(r, nil)
+	name, found, err := semelhttp.FromHeader(header).Key(r, nil)
 	if err != nil || !found || !formguard.LooksLike(name) {
 		return nil //nolint:nilerr // the rule's own source says what is wrong.
 	}
