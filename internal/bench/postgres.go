@@ -25,7 +25,6 @@ const (
 	insertPG   = `INSERT INTO bench_row (body) VALUES ($1) RETURNING id`
 
 	aimDo          = 0.68 // the fastest that a design with a second row was measured at
-	aimDoWith      = 0.8
 	aimTogether    = 1.2
 	aimRunTogether = 1.5
 	aimTwoPhases   = 0.55
@@ -151,18 +150,6 @@ func (b *postgresBench) doRecordFirst(ctx context.Context) error {
 	return err
 }
 
-// doWith is do with its first statement on the way together with the claim.
-func (b *postgresBench) doWith(ctx context.Context) error {
-	_, err := pgstore.DoWith(ctx, b.plain, b.keys.next(), semel.Fingerprint{1}, pgstore.Query{SQL: insertPG, Args: []any{b.body}},
-		func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (invoice, error) {
-			inv := invoice{Body: b.body}
-			var err error
-			inv.ID, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
-			return inv, err
-		})
-	return err
-}
-
 func (b *postgresBench) exec(g *semel.Guard) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := pgstore.Exec[invoice](ctx, g, b.keys.next(), semel.Fingerprint{1},
@@ -207,7 +194,6 @@ func benchPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, er
 		{Name: "bare transaction", One: b.insertInTransaction},
 		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimDo},
 		{Name: "Do, record first", One: b.doRecordFirst, Rival: "bare transaction"},
-		{Name: "DoWith", One: b.doWith, Rival: "bare transaction", Aim: aimDoWith},
 		{Name: "Exec", One: b.exec(b.plain), Rival: "bare INSERT"},
 		{Name: "Exec, together", One: b.exec(b.together), Rival: "bare INSERT", Aim: aimTogether},
 		{Name: "Run", One: b.run(b.plain), Rival: "bare transaction"},

@@ -29,32 +29,6 @@ func Do[T any](
 	})
 }
 
-// DoWith is [Do] for work that begins with a statement known beforehand, such
-// as its INSERT. The statement travels with the claim, in one round trip, and
-// runs only if that was won; rows holds its result, read into memory. When
-// it fails, fn does not run, and its error is that of the work.
-//
-// It saves one of three round trips. Under the stricter isolations, and inside
-// of another transaction, the statement follows the claim.
-func DoWith[T any](
-	ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, first Query,
-	fn func(ctx context.Context, tx pgx.Tx, rows pgx.Rows) (T, error),
-) (T, error) {
-	var none T
-	s, err := storeOf(g)
-	if err != nil {
-		return none, err
-	}
-	t := &starter{store: s, queries: []Query{first}}
-	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
-		rows, err := txFrom(ctx).all(ctx, []Query{first})
-		if err != nil {
-			return none, err
-		}
-		return fn(ctx, TxFrom(ctx), rows[0])
-	})
-}
-
 // storeOf is the store of the guard, below whatever wraps it.
 func storeOf(g *semel.Guard) (*Store, error) {
 	s, ok := semel.StoreAs[*Store](g.Store())

@@ -48,7 +48,7 @@
 //
 // # Transactions
 //
-// [Do], [DoWith], [DoSQL] and a [Transactor] open a transaction on one of two
+// [Do], [Run], [DoSQL] and a [Transactor] open a transaction on one of two
 // ways; [Join] goes them inside of the caller's, behind a savepoint.
 //
 //	lock   BEGIN, try-lock, look ─ nothing there ─▶ work ─▶ INSERT record, COMMIT
@@ -64,7 +64,7 @@
 //
 //	                             round trips  log on top of the rows'
 //	Do, on top of the work's own           2           870
-//	DoWith, with its statement             2           870
+//	Run, with its statements               2           870
 //	Exec, with its statement               1           870
 //	a replay                               2             0
 //

@@ -28,18 +28,15 @@ func ExampleDo() { //nolint:testableexamples // it needs a server.
 	fmt.Println(id, err)
 }
 
-// The INSERT travels with the claim; what follows has its rows.
-func ExampleDoWith() { //nolint:testableexamples // it needs a server.
-	first := pgstore.Query{SQL: insertInvoice, Args: []any{1250}}
-	id, err := pgstore.DoWith(context.Background(), guard, intent, wanted, first,
-		func(ctx context.Context, tx pgx.Tx, rows pgx.Rows) (int64, error) {
-			id, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
-			if err != nil {
-				return 0, err
-			}
-			_, err = tx.Exec(ctx, "INSERT INTO lines (invoice, amount) VALUES ($1, $2)", id, 1250)
-			return id, err
-		})
+// The statements travel with the claim.
+func ExampleRun() { //nolint:testableexamples // it needs a server.
+	queries := []pgstore.Query{
+		{SQL: insertInvoice, Args: []any{1250}},
+		{SQL: "UPDATE customers SET invoices = invoices + 1 WHERE id = $1", Args: []any{42}},
+	}
+	id, err := pgstore.Run(context.Background(), guard, intent, wanted, queries, func(rows []pgx.Rows) (int64, error) {
+		return pgx.CollectExactlyOneRow(rows[0], pgx.RowTo[int64])
+	})
 	fmt.Println(id, err)
 }
 

@@ -66,11 +66,11 @@ func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.
 			return nil, err
 		}
 	}
-	return DoWith(ctx, g, k, fp, Query{SQL: fillStatement(s.sql["tx_exec_again"], q), Args: q.Args},
-		func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (json.RawMessage, error) {
-			text, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
-			return json.RawMessage(text), err
-		})
+	again := &starter{store: s, queries: []Query{{SQL: fillStatement(s.sql["tx_exec_again"], q), Args: q.Args}}}
+	return run(ctx, g, k, fp, again, func(rows []pgx.Rows) (json.RawMessage, error) {
+		text, err := pgx.CollectExactlyOneRow(rows[0], pgx.RowTo[string])
+		return json.RawMessage(text), err
+	})
 }
 
 // oneTrip reports whether statement and record can be one statement, which has

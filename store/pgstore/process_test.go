@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -75,9 +74,6 @@ type door func(ctx context.Context, s *shop, db *sql.DB, name string) (order, er
 func doors() map[string]door {
 	return map[string]door{
 		"do": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) { return s.do(ctx, name) },
-		"dowith": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) {
-			return s.doWith(ctx, s.guard, name, name, new(atomic.Int64))
-		},
 		"exec": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) {
 			return s.exec(ctx, s.guard, name, name)
 		},

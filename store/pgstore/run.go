@@ -31,10 +31,17 @@ func Run[T any](
 	case len(queries) == 0 || len(queries) > maxRunQueries:
 		return none, errRunQueries
 	}
-	t := &starter{store: s, queries: queries, shares: true}
-	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
-		rows, err := txFrom(ctx).all(ctx, queries)
+	return run(ctx, g, k, fp, &starter{store: s, queries: queries, shares: true}, fn)
+}
+
+// run makes the queries of a starter.
+func run[T any](
+	ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, of *starter, fn func(rows []pgx.Rows) (T, error),
+) (T, error) {
+	return semel.DoTx(ctx, g, of, k, fp, func(ctx context.Context) (T, error) {
+		rows, err := txFrom(ctx).all(ctx, of.queries)
 		if err != nil {
+			var none T
 			return none, err
 		}
 		return fn(rows)

@@ -81,6 +81,10 @@ func TestRun(t *testing.T) {
 			}
 			s.wantNames(t, "a b c")
 			s.wantState(t, "k", semel.StateCompleted)
+			// A sequence shows statements that were executed and undone.
+			if next, err := s.do(t.Context(), "d"); err != nil || next.ID != first.ID+3 {
+				t.Errorf("got %v, error %v: the statements were executed for a duplicate", next, err)
+			}
 			s.idle(t)
 		})
 	}

@@ -5,10 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/store/pgstore"
 )
 
 // Under a guard with keys, every way to record an outcome encrypts it: also
@@ -19,12 +16,7 @@ func TestSealedOutcomes(t *testing.T) {
 	for name, run := range map[string]func(context.Context) (order, error){
 		"exec": func(ctx context.Context) (order, error) { return s.exec(ctx, s.guard, "exec", "Ada") },
 		"do":   func(ctx context.Context) (order, error) { return s.do(ctx, "do Ada") },
-		"do with": func(ctx context.Context) (order, error) {
-			q := pgstore.Query{SQL: s.insertSQL(), Args: []any{"Ada with"}}
-			return pgstore.DoWith(ctx, s.guard, orderKey("do with"), semel.Fingerprint{1}, q, func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (order, error) {
-				return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[order])
-			})
-		},
+		"run":  func(ctx context.Context) (order, error) { return s.run(ctx, s.guard, "run", nil, "Ada with") },
 	} {
 		first, err := run(t.Context())
 		if err != nil || first.ID == 0 {

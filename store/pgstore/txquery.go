@@ -9,7 +9,7 @@ import (
 )
 
 // maxQueries bounds how many different queries of callers a connection keeps
-// prepared for [DoWith] and [Exec].
+// prepared for [Run] and [Exec].
 const maxQueries = 128
 
 var errManyQueries = errors.New("the connection has prepared too many different statements")

@@ -17,45 +17,9 @@ import (
 	"github.com/semel-dev/semel/store/pgstore"
 )
 
-// doWith orders by a statement that travels with the claim.
-func (s *shop) doWith(ctx context.Context, g *semel.Guard, key, name string, ran *atomic.Int64) (order, error) {
-	q := pgstore.Query{SQL: s.insertSQL(), Args: []any{name}}
-	return pgstore.DoWith(ctx, g, orderKey(key), semel.Fingerprint{1}, q, func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (order, error) {
-		ran.Add(1)
-		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[order])
-	})
-}
-
-// The statement is a part of the work: committed with it, and not executed for
-// a duplicate.
-func TestDoWith(t *testing.T) {
-	t.Parallel()
-	for _, mode := range modes() {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			s := openShopAt(t, testserver.Postgres(t)+"&default_query_exec_mode="+mode, nil)
-			var ran atomic.Int64
-			first, err := s.doWith(t.Context(), s.guard, "k", "a", &ran)
-			if err != nil || first.ID == 0 {
-				t.Fatalf("got %v, error %v", first, err)
-			}
-			again, err := s.doWith(t.Context(), s.guard, "k", "a", &ran)
-			if err != nil || again != first || ran.Load() != 1 {
-				t.Errorf("got %v, error %v after %d runs, want %v", again, err, ran.Load(), first)
-			}
-			s.wantNames(t, "a")
-			// A sequence shows statements that were executed and undone.
-			if next, err := s.do(t.Context(), "b"); err != nil || next.ID != first.ID+1 {
-				t.Errorf("got %v, error %v: the statement was executed for the duplicate", next, err)
-			}
-			s.idle(t)
-		})
-	}
-}
-
 // Promise 1: while one works, its twins execute neither statement nor work,
 // whether they are of this process or of another one.
-func TestDoWithTwins(t *testing.T) {
+func TestRunTwins(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	second := newStore(t, pool(t, testserver.Postgres(t), 8), &pgstore.Options{Schema: s.store.SchemaName()})
@@ -68,7 +32,7 @@ func TestDoWithTwins(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 12 {
 			wg.Go(func() {
-				o, err := s.doWith(t.Context(), guards[i%2], fmt.Sprint("k", round), fmt.Sprint("k", round), &ran)
+				o, err := s.run(t.Context(), guards[i%2], fmt.Sprint("k", round), func() { ran.Add(1) }, fmt.Sprint("k", round))
 				if err != nil {
 					t.Error(err)
 				}
@@ -86,15 +50,14 @@ func TestDoWithTwins(t *testing.T) {
 }
 
 // A twin in another process that does not wait gets its answer at once.
-func TestDoWithoutWaiting(t *testing.T) {
+func TestRunWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	hasty := newGuard(t, s.store, &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}})
 	_, err := s.work(t.Context(), func(ctx context.Context, _ pgx.Tx) error {
-		var ran atomic.Int64
-		_, err := s.doWith(context.WithoutCancel(t.Context()), hasty, "k", "a", &ran) //nolint:contextcheck // what runs here must not end with the context.
-		if !errors.Is(err, semel.ErrInFlight) || ran.Load() > 0 {
-			t.Errorf("got %v after %d runs, want %v", err, ran.Load(), semel.ErrInFlight)
+		_, err := s.run(context.WithoutCancel(t.Context()), hasty, "k", func() { t.Error("the work ran") }, "a") //nolint:contextcheck // what runs here must not end with the context.
+		if !errors.Is(err, semel.ErrInFlight) {
+			t.Errorf("got %v, want %v", err, semel.ErrInFlight)
 		}
 		return ctx.Err()
 	})
@@ -104,7 +67,7 @@ func TestDoWithoutWaiting(t *testing.T) {
 }
 
 // The statement's failure is the work's: fn does not run, all is undone.
-func TestDoWithFailure(t *testing.T) {
+func TestRunFailure(t *testing.T) {
 	t.Parallel()
 	for name, q := range map[string]pgstore.Query{
 		"executed":  {SQL: "SELECT 1 / $1::int", Args: []any{0}},
@@ -115,7 +78,7 @@ func TestDoWithFailure(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, nil)
 			for range 2 {
-				_, err := pgstore.DoWith(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, q, func(context.Context, pgx.Tx, pgx.Rows) (int, error) {
+				_, err := pgstore.Run(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, []pgstore.Query{q}, func([]pgx.Rows) (int, error) {
 					t.Error("the work ran")
 					return 0, nil
 				})
@@ -129,29 +92,13 @@ func TestDoWithFailure(t *testing.T) {
 	}
 }
 
-// Its error can be recorded as the answer like any other, without its row.
-func TestDoWithFinal(t *testing.T) {
-	t.Parallel()
-	s := openShop(t, nil)
-	q := pgstore.Query{SQL: s.insertSQL(), Args: []any{"a"}}
-	fn := func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (order, error) {
-		o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[order])
-		return o, errors.Join(err, semel.MarkFinal(errWork))
-	}
-	for range 2 {
-		_, err := pgstore.DoWith(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, q, fn)
-		wantWords(t, err, errWork.Error())
-	}
-	s.wantNames(t, "")
-	s.wantState(t, "k", semel.StateCompleted)
-}
-
 // The rows are pgx's in every respect.
-func TestDoWithRows(t *testing.T) {
+func TestRunRows(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	q := pgstore.Query{SQL: "SELECT i AS number, CASE WHEN i = 2 THEN NULL ELSE repeat('x', i) END AS word FROM generate_series(1, $1::int) i", Args: []any{3}}
-	_, err := pgstore.DoWith(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, q, func(ctx context.Context, tx pgx.Tx, rows pgx.Rows) (int, error) {
+	_, err := pgstore.Run(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, []pgstore.Query{q}, func(all []pgx.Rows) (int, error) {
+		rows := all[0]
 		if rows.Scan(new(int)) == nil || rows.RawValues() != nil {
 			t.Error("a row before Next")
 		}
@@ -174,13 +121,14 @@ func TestDoWithRows(t *testing.T) {
 		}
 		tag, fields := rows.CommandTag(), rows.FieldDescriptions()
 		if len(words) != 2 || tag.RowsAffected() != 3 || len(fields) != 2 || fields[1].Name != "word" || rows.Err() != nil ||
-			rows.Next() || rows.TypeMap() == nil || rows.Conn() != tx.Conn() {
+			rows.Next() || rows.TypeMap() == nil || rows.Conn() == nil {
 			t.Errorf("got %q, %v, %v, error %v", words, tag, fields, rows.Err())
 		}
 		return 0, nil
 	})
 	noError(t, err)
-	_, err = pgstore.DoWith(t.Context(), s.guard, orderKey("other"), semel.Fingerprint{1}, q, func(_ context.Context, _ pgx.Tx, rows pgx.Rows) (int, error) {
+	_, err = pgstore.Run(t.Context(), s.guard, orderKey("other"), semel.Fingerprint{1}, []pgstore.Query{q}, func(all []pgx.Rows) (int, error) {
+		rows := all[0]
 		rows.Next()
 		err := rows.Scan(new(time.Time), new(string))
 		if rows.Next() || rows.Err() == nil {
@@ -195,7 +143,7 @@ func TestDoWithRows(t *testing.T) {
 }
 
 // A connection that has lost its prepared statements costs no caller anything.
-func TestDoWithoutPreparedStatements(t *testing.T) {
+func TestRunWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
 	s := openShopAt(t, testserver.Postgres(t), nil)
 	one := pool(t, testserver.Postgres(t), 1)
@@ -206,13 +154,12 @@ func TestDoWithoutPreparedStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var ran atomic.Int64
 	for i := range 6 {
 		key := fmt.Sprint("k", i)
 		var err error
 		switch i % 3 {
 		case 0:
-			_, err = s.doWith(t.Context(), g, key, key, &ran)
+			_, err = s.run(t.Context(), g, key, nil, key)
 		case 1:
 			_, err = s.exec(t.Context(), g, key, key)
 		default:
@@ -342,11 +289,11 @@ func TestTxOptions(t *testing.T) {
 }
 
 // A statement that would wait for data fails, and leaves the connection fit.
-func TestDoWithCopy(t *testing.T) {
+func TestRunCopy(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	q := pgstore.Query{SQL: "COPY " + s.orders + " (name) FROM STDIN"}
-	_, err := pgstore.DoWith(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, q, func(context.Context, pgx.Tx, pgx.Rows) (int, error) {
+	_, err := pgstore.Run(t.Context(), s.guard, orderKey("k"), semel.Fingerprint{1}, []pgstore.Query{q}, func([]pgx.Rows) (int, error) {
 		t.Error("the work ran")
 		return 0, nil
 	})
