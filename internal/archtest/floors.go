@@ -203,8 +203,6 @@ func topRooms() []Room {
 		{Path: "internal/mutate", Floor: 5, Kind: Top},
 		{Path: "internal/longform", Floor: 5, Kind: Top},
 		{Path: "internal/compat", Floor: 5, Kind: Top},
-		// Measures the linter on public code.
-		{Path: "internal/lint/corpora", Floor: 5, Kind: Top},
 		{Path: "internal/integration", Floor: 5, Kind: Top},
 		{Path: "internal/model", Floor: 5, Kind: Top},
 	}
