@@ -176,7 +176,7 @@ func (v *view) finding(p tree.Parsed, before, after int, at *place, j judge.Judg
 		File: v.path, Line: at.line, Column: at.column, Text: strings.TrimSpace(first), SQL: v.text[start:end],
 		Verdict: Verdict(j.Verdict), Rule: string(j.Rule), Why: j.Why, Guard: j.Guard, Assumes: j.Assumes,
 		Fingerprint: fingerprint(string(j.Rule), written),
-		Repeat:      Repeat(j.Repeat), Refusal: j.Refusal, Late: Late(j.Late), LateWhy: j.LateWhy,
+		Repeat:      Repeat(j.Repeat), Refusal: j.Refusal,
 	}
 	if out.Guard == "" && isRefused(out.Why) {
 		out.Guard = replaceAdvice(out.SQL)

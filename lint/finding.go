@@ -39,19 +39,6 @@ const (
 // String is the answer as people read it: "cannot tell", "the same", "other rows" or "refused".
 func (r Repeat) String() string { return judge.Repeat(r).String() }
 
-// Late says what a run does that arrives late: the statement has run before, and others have written since.
-type Late uint8
-
-// The effects of a late run.
-const (
-	LateUnknown  = Late(judge.LateUnknown)  // it depends on what others write, or cannot be told
-	LateHarmless = Late(judge.LateHarmless) // it changes nothing
-	LateHarmful  = Late(judge.LateHarmful)  // it can undo what others have written since
-)
-
-// String is the effect as people read it: "cannot tell", "harmless" or "harmful".
-func (l Late) String() string { return judge.Late(l).String() }
-
 // Finding holds the verdict on one statement.
 type Finding struct {
 	File         string
@@ -76,8 +63,6 @@ type Finding struct {
 
 	Repeat  Repeat
 	Refusal string // the error of a second run that is refused, such as "SQLSTATE 23505"; empty when it is not one of a unique key
-	Late    Late
-	LateWhy string // why, or under which condition; empty where nothing is known
 
 	// Proof holds what two runs of the statement showed; nil when it was not tried. [Run] tries none.
 	Proof *Proof

@@ -24,7 +24,7 @@ func (j *judge) delete(d *tree.Delete) Judgement {
 	if d.Limit != nil || d.Offset != nil {
 		one = worse(one, guardedBy(judged(NotSafe, MovingSelection, "LIMIT: the next run deletes further rows"), otherRows))
 	}
-	selected := j.deletion(where, t)
+	selected := worse(j.selection(where, t, true), j.sources(t.others, t, true))
 	selected.Once = selected.Verdict == Safe
 	one = worse(one, selected)
 	conditions.Once = conditions.Verdict == Safe

@@ -4,17 +4,6 @@ package judge_test
 const rowByRow = `create table x(id int not null primary key, a int); insert into x values (1,0),(2,0);
 create table u(id int not null primary key, n int not null default 0, g int not null default 1); insert into u(id) values (1),(2);`
 
-var eachRowSound = []hole{
-	{"each row has its own by its key", pg, rowByRow + `create function f() returns trigger language plpgsql as $$ begin update x set a=new.n where id=new.id; return null; end $$;
-		create trigger a after update on u for each row execute function f();`, "update u set n=5 where id<3"},
-	{"each row has its own by its key", lite, rowByRow + "create trigger a after update on u begin insert into x(id,a) values (new.id,new.n) on conflict (id) do update set a=excluded.a; end;", "update u set n=5 where id<3"},
-	{"all rows write the same", my, rowByRow + "create trigger a after update on u for each row update x set a=7;", "update u set n=5 where id<3"},
-	{"one row", lite, rowByRow + "create trigger a after update on u begin update x set a=new.id; end;", "update u set n=5 where id=2"},
-	{"the first of several stays", pg, rowByRow + `create table y(g int primary key, id int); create function f() returns trigger language plpgsql as $$ begin insert into y values (new.g, new.id) on conflict do nothing; return null; end $$;
-		create trigger a after update on u for each row execute function f();`, "update u set n=5 where id<3"},
-	{"rows that were inserted just now", pg, rowByRow + "create table y(id int);", "with i as (insert into u(id) values (3) on conflict do nothing returning id) insert into y select id from i"},
-}
-
 var eachRowHoles = []hole{
 	{"the last row that was updated", pg, rowByRow + `create table w(id int primary key, n int not null default 0, s text not null); alter table w alter s set storage plain;
 		insert into w(id,s) values (1,repeat('a',7000)); insert into w(id,s) values (2,repeat('b',3000));

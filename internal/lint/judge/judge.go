@@ -56,7 +56,7 @@ func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) (res Judg
 			res.Assumes = append(res.Assumes, "no other session holds rows that SKIP LOCKED leaves out: a repeat takes those")
 		}
 	}()
-	return j.advised(st, j.axes(st, worse(worse(j.statement(st), j.apartFrom(st)), j.names(st))))
+	return j.advised(st, j.repeated(st, worse(worse(j.statement(st), j.apartFrom(st)), j.names(st))))
 }
 
 // declared marks the functions that the schema declares immutable, and says what that and the session decide.

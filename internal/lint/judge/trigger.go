@@ -45,9 +45,6 @@ func (j *judge) triggers(t *target, on event) firing {
 		}
 		one := j.trigger(trigger, t)
 		f.always, f.whenOnce, f.settled = worse(f.always, one.always), worse(f.whenOnce, one.whenOnce), f.settled && one.settled
-		if on == onInsert && trigger.Transitions() {
-			one.always = one.whenOnce // the rows that it found are not among the new ones
-		}
 		f.upserts = worse(f.upserts, one.always)
 	}
 	j.rippled(&f, t)
@@ -94,7 +91,8 @@ func waits(trigger *tree.Trigger, on event, t *target) bool {
 func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 	name := "trigger " + trigger.Name
 	if trigger.Transitions() {
-		return j.transition(trigger, t)
+		unknown := judged(CannotTell, Triggered, "what "+name+" does is not known: its function reads the changed rows as a table")
+		return firing{always: unknown, whenOnce: unknown, settled: true}
 	}
 	if trigger.Unknown != "" || trigger.Reordered || trigger.Instead || trigger.When != nil && len(trigger.Sets) > 0 {
 		why := trigger.Unknown
@@ -120,7 +118,7 @@ func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 			one.Why = name + " runs each time: " + one.Why
 			one.Rule = Triggered
 		}
-		if trigger.EachRow && !t.one && !j.inAnyOrder(st, t) {
+		if trigger.EachRow && !t.one {
 			one = worse(one, judged(CannotTell, Triggered, "each row fires "+name+": what the last one writes stays, and their order is open"))
 		}
 		f.always = worse(f.always, one)

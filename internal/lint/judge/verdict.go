@@ -74,8 +74,6 @@ type Judgement struct {
 	Assumes []string
 	Repeat  Repeat
 	Refusal string // the error of a second run that is refused, where one is certain
-	Late    Late
-	LateWhy string // what that depends on
 }
 
 // worse returns the worse of two judgements.

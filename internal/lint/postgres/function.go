@@ -44,7 +44,7 @@ func (t *translator) createFunction(s *pg.CreateFunctionStmt) tree.Statement {
 	}
 	switch language {
 	case "sql":
-		r.Does, r.Idle = r.Body, r.Body
+		r.Does = r.Body
 	case "plpgsql":
 		scanPLpgSQL(r, t.source)
 	default:

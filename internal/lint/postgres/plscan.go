@@ -25,15 +25,13 @@ func scanPLpgSQL(r *tree.Routine, definition string) {
 	}
 	s := &plScan{}
 	s.walk(function)
-	r.Does, r.Idle, r.Hides = s.all, s.idle, s.hides
+	r.Does, r.Hides = s.all, s.hides
 }
 
 // plScan walks the tree of a function.
 type plScan struct {
 	all   []tree.Statement
-	idle  []tree.Statement // outside of loops over the rows of a query
 	hides string
-	loops int // around what is read
 }
 
 func (s *plScan) walk(v any) {
@@ -48,9 +46,6 @@ func (s *plScan) walk(v any) {
 			switch {
 			case strings.HasPrefix(key, "PLpgSQL_stmt_dyn"), key == "dynquery":
 				s.hides = "the function runs a text that it builds"
-			case key == "PLpgSQL_stmt_fors":
-				s.loop(one)
-				continue
 			case key == "PLpgSQL_expr":
 				if e, ok := one.(map[string]any); ok {
 					s.read(e)
@@ -58,27 +53,6 @@ func (s *plScan) walk(v any) {
 			}
 			s.walk(one)
 		}
-	}
-}
-
-// loop reads a loop over the rows of a query.
-func (s *plScan) loop(v any) {
-	loop, ok := v.(map[string]any)
-	if !ok {
-		s.hides = "a loop of the function is not known"
-		return
-	}
-	s.walk(loop["query"])
-	s.loops++
-	s.walk(loop["body"])
-	s.loops--
-}
-
-// add keeps a statement.
-func (s *plScan) add(st tree.Statement) {
-	s.all = append(s.all, st)
-	if s.loops == 0 {
-		s.idle = append(s.idle, st)
 	}
 }
 
@@ -94,7 +68,7 @@ func (s *plScan) read(e map[string]any) {
 	mode, _ := e["parseMode"].(float64)
 	if mode == plStatement {
 		for _, p := range parseAll(text, inTrigger) {
-			s.add(p.Statement)
+			s.all = append(s.all, p.Statement)
 		}
 		return
 	}
@@ -108,7 +82,7 @@ func (s *plScan) read(e map[string]any) {
 			s.hides = "an expression of the function: " + err.Error()
 			continue
 		}
-		s.add(&tree.Select{Items: []tree.Item{{Expr: value}}})
+		s.all = append(s.all, &tree.Select{Items: []tree.Item{{Expr: value}}})
 	}
 	if len(sides) == 0 {
 		s.hides = "an assignment of the function is not known"

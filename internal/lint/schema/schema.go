@@ -310,7 +310,7 @@ func (s *Schema) define(r *tree.Routine) {
 			r.Volatility = old.Volatility
 		}
 		if !slices.Equal(old.Arguments, r.Arguments) {
-			r.Does, r.Idle, r.Hides = append(slices.Clip(r.Does), old.Does...), append(slices.Clip(r.Idle), old.Idle...), cmp.Or(r.Hides, old.Hides)
+			r.Does, r.Hides = append(slices.Clip(r.Does), old.Does...), cmp.Or(r.Hides, old.Hides)
 		}
 	}
 	s.routines[name] = r

@@ -108,7 +108,7 @@ type Trigger struct {
 	Reordered bool     // its assignments happen under conditions
 	// NewRows and OldRows are the names that the body has for tables of the changed rows (REFERENCING NEW TABLE AS).
 	NewRows, OldRows string
-	Does, Idle       []Statement // as those of the [Routine] that it calls
+	Does             []Statement // as those of the [Routine] that it calls
 	Hides            string
 }
 

@@ -18,13 +18,11 @@ type Routine struct {
 	// Does holds all statements and expressions of the body, whatever leads to them, and Hides why it may do more.
 	Does  []Statement
 	Hides string
-	// Idle are those of them that run even if no loop finds a row.
-	Idle []Statement
 }
 
 // Join gives the trigger the body of the function that it calls.
 func (r *Routine) Join(t *Trigger) {
-	t.Sets, t.Body, t.Reordered, t.Unknown, t.Does, t.Hides, t.Idle = r.Sets, r.Body, r.Reordered, r.Unknown, r.Does, r.Hides, r.Idle
+	t.Sets, t.Body, t.Reordered, t.Unknown, t.Does, t.Hides = r.Sets, r.Body, r.Reordered, r.Unknown, r.Does, r.Hides
 	if t.Unknown != "" {
 		return
 	}

@@ -87,7 +87,7 @@ tab-separated columns elsewhere; the counts are on stderr.`,
 	flags.StringVar(&f.format, "format", "", "github prints annotations of workflows")
 	flags.StringSliceVar(&f.guards, "guards", nil, "`functions` of a Go program that make what they are given happen once, in addition to Semel's: import/path.Func, separated by commas")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object per statement")
-	flags.BoolVar(&f.all, "all", false, "print the statements that are safe, answered or known as well, and how a second or a late run of them answers")
+	flags.BoolVar(&f.all, "all", false, "print the statements that are safe, answered or known as well, and how a second run of them answers")
 	flags.BoolVar(&f.sarif, "sarif", false, "print a log in SARIF 2.1.0, for code scanning")
 	return cmd
 }

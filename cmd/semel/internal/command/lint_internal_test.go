@@ -110,7 +110,7 @@ func TestLintPage(t *testing.T) {
 	l := newLintPage(&out).listing()
 	long := strings.Repeat("SET column = column + 1, ", 20)
 	for i, file := range []string{"a.sql", "a.sql", "b.sql"} {
-		one := lint.Finding{File: file, Line: 100000 * i, Text: long, Verdict: lint.Verdict(i + 1), Rule: "relative-value", Why: long, Guard: long, LateWhy: long, Late: lint.LateHarmful}
+		one := lint.Finding{File: file, Line: 100000 * i, Text: long, Verdict: lint.Verdict(i + 1), Rule: "relative-value", Why: long, Guard: long}
 		noError(t, l.write(&lintRow{Finding: &one}))
 	}
 	noError(t, l.end())

@@ -47,8 +47,6 @@ func (v lintJSON) MarshalJSON() ([]byte, error) {
 		Assumes     []string `json:"assumes,omitempty"`
 		Repeat      string   `json:"repeat"`
 		Refusal     string   `json:"refusal,omitempty"`
-		Late        string   `json:"late"`
-		LateWhy     string   `json:"late_why,omitempty"`
 		Reads       []string `json:"reads,omitempty"`
 		Writes      []string `json:"writes,omitempty"`
 		Answer      string   `json:"answer,omitempty"`
@@ -59,6 +57,6 @@ func (v lintJSON) MarshalJSON() ([]byte, error) {
 		Proof *lint.Proof `json:"proof,omitempty"`
 	}{
 		v.File, v.Line, v.Column, v.Name, v.Text, v.Verdict.String(), v.Rule, v.Why, v.Guard, v.Assumes,
-		v.Repeat.String(), v.Refusal, v.Late.String(), v.LateWhy, v.Reads, v.Writes, v.Answer, v.known, v.Fingerprint, v.Fix, v.Proof,
+		v.Repeat.String(), v.Refusal, v.Reads, v.Writes, v.Answer, v.known, v.Fingerprint, v.Fix, v.Proof,
 	})
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/semel-dev/semel/internal/lint/baseline"
 	"github.com/semel-dev/semel/internal/texts"
@@ -24,7 +23,7 @@ type lintReport struct {
 	rows                   []lintRow
 	counts                 map[lint.Verdict]int // without those that are answered or known
 	answered, known, fails int
-	differ, late           int // of the safe ones
+	differ                 int // of the safe ones
 }
 
 // report takes the findings and the baseline together.
@@ -50,9 +49,6 @@ func (f *lintFlags) report(all []lint.Finding, known *baseline.File) *lintReport
 		}
 		if row.Verdict <= lint.SafeButTime && row.Repeat != lint.RepeatSame && row.Repeat != lint.RepeatUnknown {
 			r.differ++
-		}
-		if row.Verdict <= lint.SafeButTime && row.Late == lint.LateHarmful {
-			r.late++
 		}
 		r.rows = append(r.rows, row)
 	}
@@ -80,8 +76,8 @@ func (f *lintFlags) print(p *process, r *lintReport) error {
 		summary += fmt.Sprintf(", %d known", r.known)
 	}
 	fmt.Fprintln(p.stderr, summary) //nolint:errcheck // a remark.
-	if (r.differ > 0 || r.late > 0) && !f.all && f.people() {
-		fmt.Fprintf(p.stderr, "Of the safe ones, %d answer otherwise the second time, and %d can undo later changes when they arrive late (see them with --all).\n", r.differ, r.late) //nolint:errcheck // a remark.
+	if r.differ > 0 && !f.all && f.people() {
+		fmt.Fprintf(p.stderr, "Of the safe ones, %d answer otherwise the second time (see them with --all).\n", r.differ) //nolint:errcheck // a remark.
 	}
 	if r.fails > 0 {
 		return found(fmt.Errorf("look at %s, or answer with a comment: -- semel:safe REASON", texts.Count(r.fails, "statement")))
@@ -109,7 +105,10 @@ func (f *lintFlags) listing(p *process) listing[lintRow] {
 		titles = append(titles, "PROOF")
 	}
 	return sheetOf(newSheet(p, titles, ""), func(one *lintRow) []string {
-		why := plainLine(strings.Join(append([]string{advice(one.Finding)}, one.axes()...), "; "))
+		why := plainLine(advice(one.Finding))
+		if more := one.again(); more != "" {
+			why += "; " + more
+		}
 		cells := []string{plainLine(fmt.Sprintf("%s:%d", one.File, one.Line)), one.Verdict.String(), plainLine(shorten(one.Text, statementWidth)), why + " [" + one.Rule + "]"}
 		if f.proof.dsn != "" {
 			cells = append(cells, proofCell(one.Finding))
@@ -128,28 +127,21 @@ func advice(one *lint.Finding) string {
 	return one.Why + "; " + one.Guard
 }
 
-// axes says of a safe statement how a second run answers, and what a late one does, where a caller has to know.
-func (r *lintRow) axes() (all []string) {
+// again says of a safe statement how a second run answers, where a caller has to know.
+func (r *lintRow) again() string {
 	if r.Verdict > lint.SafeButTime {
-		return nil
+		return ""
 	}
 	switch r.Repeat {
 	case lint.RepeatDiffers:
-		all = append(all, "the second run answers with another number of rows")
+		return "the second run answers with another number of rows"
 	case lint.RepeatRefused:
 		text := "the second run is refused"
 		if r.Refusal != "" {
 			text += " (" + r.Refusal + ")"
 		}
-		all = append(all, text)
+		return text
 	case lint.RepeatSame, lint.RepeatUnknown:
 	}
-	if r.Late == lint.LateHarmful {
-		text := "a run that arrives late can undo what others have written since"
-		if r.LateWhy != "" {
-			text += ": " + r.LateWhy
-		}
-		all = append(all, text)
-	}
-	return all
+	return ""
 }

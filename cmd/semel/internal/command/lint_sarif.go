@@ -111,7 +111,6 @@ type (
 		Verdict string `json:"verdict"`
 		Guard   string `json:"guard,omitempty"`
 		Repeat  string `json:"repeat"`
-		Late    string `json:"late"`
 	}
 )
 
@@ -201,7 +200,7 @@ func (r *sarifRun) result(one *lintRow) sarifResult {
 		Locations: []sarifLocation{{sarifPhysical{
 			sarifArtifactOf(one.File), sarifRegion{max(1, one.Line), max(1, one.Column), sarifText{one.Text}},
 		}}},
-		Properties: sarifProperties{one.Verdict.String(), one.Guard, one.Repeat.String(), one.Late.String()},
+		Properties: sarifProperties{one.Verdict.String(), one.Guard, one.Repeat.String()},
 	}
 	if one.Fingerprint != "" {
 		result.Fingerprints = map[string]string{"semelStatement/v1": one.Fingerprint}

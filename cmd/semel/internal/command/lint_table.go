@@ -54,8 +54,8 @@ func (l *lintPage) row(one *lintRow) error {
 	statement := shorten(plainLine(one.Text), pageWidth-marginWidth)
 	fmt.Fprintf(l.w, "%6d  %-11s %s\n", one.Line, verdict, statement) //nolint:errcheck // Flush returns it.
 	l.paragraph("", plainLine(one.Why)+" ["+one.Rule+"]")
-	for _, more := range one.axes() {
-		l.paragraph("", plainLine(more))
+	if more := one.again(); more != "" {
+		l.paragraph("", more)
 	}
 	if one.Answer != "" {
 		l.paragraph("", "answered: "+plainLine(one.Answer))

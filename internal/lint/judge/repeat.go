@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
@@ -29,79 +28,32 @@ func (r Repeat) String() string {
 	return [...]string{"cannot tell", "the same", "other rows", "refused"}[r]
 }
 
-// Late says what a run does that arrives late: the statement has run before, and others have written since.
-type Late uint8
-
-// The effects of a late run.
-const (
-	// LateUnknown: it depends on what others write, or cannot be told.
-	LateUnknown Late = iota
-	// LateHarmless: it changes nothing.
-	LateHarmless
-	// LateHarmful: it can undo what others have written since.
-	LateHarmful
-)
-
-// String is the effect as people read it.
-func (l Late) String() string { return [...]string{"cannot tell", "harmless", "harmful"}[l] }
-
-// axes completes a judgement: what the second run answers, and what one that arrives late does.
-func (j *judge) axes(st tree.Statement, res Judgement) Judgement {
-	switch res.Verdict {
-	case NotSafe:
-		res.Late, res.LateWhy = LateHarmful, "as any second run"
+// repeated completes a judgement with what the second run answers.
+func (j *judge) repeated(st tree.Statement, res Judgement) Judgement {
+	if res.Verdict != Safe && res.Verdict != Time {
 		return res
-	case CannotTell:
-		return res
-	case Safe, Time:
 	}
 	writes := writesOf(st)
 	if len(writes) != 1 {
-		if len(writes) == 0 {
-			return j.axesOfReads(st, res)
+		if s, ok := st.(*tree.Select); ok && len(writes) == 0 && j.readsSame(s) {
+			res.Repeat = RepeatSame
 		}
-		return j.axesOfParts(writes, res)
+		return res
 	}
 	a := j.part(writes[0], res)
 	if writes[0] != st { // a query over what it returns
 		if s, ok := st.(*tree.Select); !ok || a.repeat == RepeatSame && !j.readsOnly(s) {
-			a.repeat, a.code = RepeatUnknown, ""
+			return res
 		}
 	}
-	return a.into(res)
-}
-
-// axesOfParts judges a statement of several writes by the worst of them.
-func (j *judge) axesOfParts(writes []tree.Statement, res Judgement) Judgement {
-	worst := answered{late: LateHarmless}
-	for _, st := range writes {
-		a := j.part(st, Judgement{Verdict: res.Verdict})
-		if a.late == LateHarmful || worst.late == LateHarmless {
-			worst.late, worst.why = a.late, a.why
-		}
-	}
-	return worst.into(res)
-}
-
-// answered holds what a statement says and does when it is run again.
-type answered struct {
-	repeat Repeat
-	code   string
-	late   Late
-	why    string
-}
-
-func (a answered) into(res Judgement) Judgement {
-	res.Repeat, res.Refusal, res.Late, res.LateWhy = a.repeat, a.code, a.late, a.why
+	res.Repeat, res.Refusal = a.repeat, a.code
 	return res
 }
 
-// with takes into account that triggers may act without a change of the row.
-func (a answered) with(t *tree.Table) answered {
-	if a.late == LateHarmless && (t == nil || len(t.Triggers) > 0) {
-		a.late, a.why = LateUnknown, "it depends on what its triggers do"
-	}
-	return a
+// answered holds what a statement answers when it is run again.
+type answered struct {
+	repeat Repeat
+	code   string
 }
 
 // writesOf returns a statement and those of its common table expressions, as far as they write.
@@ -117,19 +69,13 @@ func writesOf(st tree.Statement) (all []tree.Statement) {
 	return append(all, st)
 }
 
-// axesOfReads judges a query: what it reads stays, but for the time and random numbers.
-func (j *judge) axesOfReads(st tree.Statement, res Judgement) Judgement {
-	res.Late = LateHarmless
-	if s, ok := st.(*tree.Select); ok {
-		var f effects
-		for _, q := range j.reached(s) {
-			j.addQuery(q, &f)
-		}
-		if f.pure() && !s.Into && j.limited(s).Verdict == Safe {
-			res.Repeat = RepeatSame
-		}
+// readsSame reports whether a query reads no clock and no random numbers, and its rows are settled.
+func (j *judge) readsSame(s *tree.Select) bool {
+	var f effects
+	for _, q := range j.reached(s) {
+		j.addQuery(q, &f)
 	}
-	return res
+	return f.pure() && !s.Into && j.limited(s).Verdict == Safe
 }
 
 // readsOnly reports whether a query around one write reads nothing that this changes, and no clock.
@@ -150,11 +96,11 @@ func (j *judge) readsOnly(s *tree.Select) bool {
 func (j *judge) part(st tree.Statement, res Judgement) answered {
 	switch st := st.(type) {
 	case *tree.Insert:
-		return j.insertAgain(st, res).with(j.schema.Table(st.Table))
+		return j.insertAgain(st, res)
 	case *tree.Update:
-		return j.updateAgain(st, res).with(j.schema.Table(st.Table))
+		return j.updateAgain(st, res)
 	case *tree.Delete:
-		return j.deleteAgain(st)
+		return answered{repeat: RepeatDiffers}
 	case *tree.Define:
 		return defineAgain(st, res)
 	}
@@ -167,62 +113,18 @@ func (j *judge) updateAgain(u *tree.Update, res Judgement) answered {
 	t.sets(u)
 	where = j.inlined(t, where)
 	fired := j.triggers(t, onUpdate)
-	a := answered{late: LateHarmful, why: "it sets values again that others may have changed"}
-	guard := ""
-	for _, c := range tree.Conjuncts(where) {
+	var a answered
+	guarded := slices.ContainsFunc(tree.Conjuncts(where), func(c tree.Expr) bool {
 		why, _ := j.fails(c, t)
-		if why == "" || !fired.settled {
-			continue
-		}
-		column, grows := j.growing(c, t)
-		switch {
-		case grows && j.namesRow(where, t):
-			a.late, a.why = LateHarmless, "once it has changed its row, "+stays+", and "+column+" only grows"
-		case a.late != LateHarmless:
-			a.late, a.why = LateUnknown, "harmless unless a row fulfils its condition again"
-		}
-		guard = why
-	}
+		return why != "" && fired.settled
+	})
 	switch {
-	case res.Once && guard != "", j.dialect == dialect.MySQL:
+	case res.Once && guarded, j.dialect == dialect.MySQL:
 		a.repeat = RepeatDiffers // MySQL counts rows that it changed, not those that it found
 	case res.Verdict == Safe && len(t.readsWritten(where)) == 0 && !j.readsOwn(where, t) && j.apartFromSources(t) && u.Limit == nil && t.returnsSame(u.Returning):
 		a.repeat = RepeatSame
 	}
 	return a
-}
-
-// stays names the condition of every harmless late run.
-const stays = "as long as that is not deleted and keeps its key"
-
-// growing reports whether a condition that fails afterwards stays false for as long as its column grows.
-func (j *judge) growing(c tree.Expr, t *target) (column string, ok bool) {
-	op, isOp := c.(*tree.Op)
-	if !isOp || len(op.Args) != 2 {
-		return "", false
-	}
-	left, right, name := op.Args[0], op.Args[1], op.Name
-	if t.new(t.column(left)) == nil {
-		left, right, name = right, left, mirrored[name]
-	}
-	column = t.column(left)
-	v := t.new(column)
-	if v == nil {
-		return "", false
-	}
-	switch name {
-	case "=":
-		step, isOp := v.(*tree.Op)
-		n := literal(nil)
-		if isOp && len(step.Args) == 2 {
-			n = literal(step.Args[1])
-		}
-		fixed := literal(right) != nil || isParam(right)
-		return column, fixed && isOp && step.Name == "+" && number(n) != nil && number(n).Sign() > 0 && j.steps(v, column, right, t)
-	case "<":
-		return column, j.copies(v, right, column, schema.Column(t.table, column))
-	}
-	return "", false
 }
 
 // readsOwn reports whether queries of an expression read a table that the statement changes.
@@ -280,17 +182,6 @@ func (t *target) returnsSame(items []tree.Item) bool {
 	return true
 }
 
-// deleteAgain judges a DELETE that is safe.
-func (j *judge) deleteAgain(d *tree.Delete) answered {
-	a := answered{repeat: RepeatDiffers, late: LateHarmful, why: "it deletes the rows that match by then"}
-	t, where, _ := j.behind(d.Table, d.As, d.Using, d.Where)
-	where = j.inlined(t, where)
-	if j.namesRow(where, t) {
-		a.late, a.why = LateUnknown, "harmless unless a row of that key is inserted again"
-	}
-	return a
-}
-
 // namesRow reports whether a condition names one row by a unique key, which the statement leaves as it is.
 func (*judge) namesRow(where tree.Expr, t *target) bool {
 	var fixed []string
@@ -312,14 +203,10 @@ func (*judge) namesRow(where tree.Expr, t *target) bool {
 // defineAgain judges DDL that is safe.
 func defineAgain(d *tree.Define, res Judgement) answered {
 	switch {
-	case d.Kind == "truncate":
-		return answered{repeat: RepeatUnknown, late: LateHarmful, why: "it deletes the rows that are there by then"}
 	case strings.HasPrefix(d.Kind, "drop ") && d.Guarded:
-		return answered{repeat: RepeatSame, late: LateHarmful, why: "it drops an object of the name that is there by then"}
-	case strings.HasPrefix(d.Kind, "drop "):
-		return answered{repeat: RepeatRefused, late: LateHarmful, why: "it drops an object of the name that is there by then"}
-	case strings.HasPrefix(d.Kind, "create ") && !d.Guarded && res.Verdict == Safe:
-		return answered{repeat: RepeatRefused, late: LateHarmless, why: "as long as it is not dropped or renamed"}
+		return answered{repeat: RepeatSame}
+	case strings.HasPrefix(d.Kind, "drop "), strings.HasPrefix(d.Kind, "create ") && !d.Guarded && res.Verdict == Safe:
+		return answered{repeat: RepeatRefused}
 	}
 	return answered{}
 }
@@ -327,22 +214,11 @@ func defineAgain(d *tree.Define, res Judgement) answered {
 // insertAgain judges an INSERT that is safe.
 func (j *judge) insertAgain(in *tree.Insert, res Judgement) answered {
 	query := in.Source != nil && in.Source.Values == nil
-	a := answered{late: LateHarmless, why: "once its row is there, " + stays}
-	if query || in.Source != nil && slices.ContainsFunc(in.Source.Values, func(row []tree.Expr) bool { return slices.ContainsFunc(row, hasQuery) }) {
-		a.late, a.why = LateUnknown, "it inserts what its query finds by then"
-	}
 	switch {
-	case res.Rule == FedOnce:
-		return answered{repeat: RepeatDiffers, late: LateUnknown, why: "it inserts what is there to move by then"}
+	case res.Rule == FedOnce, in.Replace && j.dialect == dialect.MySQL, in.Ignore && !in.Replace, in.Conflict != nil && in.Conflict.Nothing:
+		return answered{repeat: RepeatDiffers}
 	case in.Replace:
-		a = answered{late: LateHarmful, why: "it puts the row back as it was"}
-		if j.dialect == dialect.MySQL {
-			a.repeat = RepeatDiffers
-		}
-		return a
-	case in.Ignore, in.Conflict != nil && in.Conflict.Nothing:
-		a.repeat = RepeatDiffers
-		return a
+		return answered{}
 	case in.Conflict != nil:
 		return j.upsertAgain(in, res)
 	}
@@ -350,11 +226,10 @@ func (j *judge) insertAgain(in *tree.Insert, res Judgement) answered {
 		own := false
 		_ = j.tablesOf(in.Source, func(ref *tree.TableRef, _ *tree.Select) { own = own || j.changed[j.base(ref.Name)] })
 		if own {
-			a.repeat = RepeatDiffers
-			return a
+			return answered{repeat: RepeatDiffers}
 		}
 	}
-	a.repeat, a.code = RepeatRefused, map[dialect.Dialect]string{dialect.PostgreSQL: "SQLSTATE 23505", dialect.MySQL: "error 1062", dialect.SQLite: "SQLITE_CONSTRAINT"}[j.dialect]
+	a := answered{RepeatRefused, map[dialect.Dialect]string{dialect.PostgreSQL: "SQLSTATE 23505", dialect.MySQL: "error 1062", dialect.SQLite: "SQLITE_CONSTRAINT"}[j.dialect]}
 	if t, _, _ := j.behind(in.Table, in.As, nil, nil); t.table != nil && slices.ContainsFunc(t.table.Keys, func(k *tree.Key) bool { return k.Exclusion }) {
 		a.code += " or 23P01"
 	}
@@ -363,7 +238,7 @@ func (j *judge) insertAgain(in *tree.Insert, res Judgement) answered {
 
 // upsertAgain judges an INSERT that updates a row that is there.
 func (j *judge) upsertAgain(in *tree.Insert, res Judgement) answered {
-	a := answered{late: LateHarmful, why: "it sets values again that others may have changed"}
+	var a answered
 	t, _, _ := j.behind(in.Table, in.As, nil, nil)
 	i := &insertion{Insert: in, t: t}
 	if t.table == nil || i.spread() != "" {
@@ -375,13 +250,6 @@ func (j *judge) upsertAgain(in *tree.Insert, res Judgement) answered {
 	}
 	t.derive()
 	guard, _ := j.guard(tree.Conjuncts(in.Conflict.If), t)
-	if guard != "" && j.excludedOnly(i) {
-		for _, c := range tree.Conjuncts(in.Conflict.If) {
-			if column, grows := j.growing(c, t); grows {
-				a.late, a.why = LateHarmless, "once its row is there, "+stays+", and "+column+" only grows"
-			}
-		}
-	}
 	switch {
 	case j.dialect == dialect.MySQL:
 		a.repeat = RepeatDiffers
