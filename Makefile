@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell sql arch api licences fmt build demo model bench bench-stores bench-overload bench-guards bench-scale bench-dedupe bench-engines bench-temporal races soak prove mutate compatibility rolling microbench fuzz vuln archives reproducible clean
+.PHONY: help test test-long slowest check lint shell sql arch api licences fmt build demo model bench bench-stores bench-overload bench-scale bench-engines bench-temporal races soak prove mutate compatibility rolling microbench fuzz vuln archives reproducible clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
@@ -69,7 +69,7 @@ demo: ## the invoice application, unprotected and protected, side by side (ARGS=
 model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-only clocks')
 	go run ./internal/model $(ARGS)
 
-bench: ## Semel against the bare work, as ratios (ONLY=middleware|sqlite|gateway|console|lint)
+bench: ## Semel against the bare work, as ratios (ONLY=middleware|sqlite|log|gateway)
 	go run -buildvcs=true ./internal/bench -only '$(ONLY)'
 
 bench-stores: ## the network stores against the bare work on the same databases, as ratios
@@ -80,12 +80,6 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 
 bench-scale: ## what an intent costs on every store, and the machines that higher rates need
 	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only '^scale$$'
-
-bench-guards: ## each guard of dbguard against the bare statement on the same database, as ratios
-	@scripts/prepare --on-disk --only 'postgresql mariadb' go run -buildvcs=true ./internal/bench -only '^guards-'
-
-bench-dedupe: ## semel dedupe against bare batches and against row by row (LARGE=-large: ten million rows)
-	@scripts/prepare --on-disk --only postgresql go run -buildvcs=true ./internal/bench -only '^dedupe$(LARGE)$$'
 
 bench-engines: ## a flow against River, takeovers after kill -9, inbox and outbox against bare NATS (ENGINES=steps|takeover|inbox|outbox)
 	@go build -C internal/bench/engines -buildvcs=true -o ../../../.cache/bin/bench-engines .

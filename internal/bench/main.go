@@ -20,5 +20,5 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(contest.Main(ctx, sections(), "^(middleware|sqlite|log|gateway|console)$", os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(contest.Main(ctx, sections(), "^(middleware|sqlite|log|gateway)$", os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -14,19 +14,12 @@ func sections() []contest.Section {
 		{Name: "log", Run: benchLog},
 		{Name: "log-large", Run: benchLogLarge},
 		{Name: "gateway", Run: benchGateway},
-		{Name: "console", Run: benchConsole},
 		{Name: "overload", Run: benchOverload},
 		{Name: "scale", Run: benchScale},
 		{Name: "stores-postgres", Run: benchPostgres},
 		{Name: "flow", Run: benchFlow},
 		{Name: "stores-mysql", Run: benchMySQL},
 		{Name: "stores-redis", Run: benchRedis},
-		{Name: "guards-postgres", Run: benchGuardsPostgres},
-		{Name: "guards-mysql", Run: benchGuardsMySQL},
-		{Name: "guards-sqlite", Run: benchGuardsSQLite},
-		{Name: "lint", Run: benchLint},
-		{Name: "dedupe", Run: benchDedupe(1_000_000)},
-		{Name: "dedupe-large", Run: benchDedupe(10_000_000)},
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command engines measures a flow against a job queue that does the same work, in one
 // run, and how long each takes until another process goes on with work whose
 // process was killed; and the inbox and the outbox against a bare consumer, writer and publisher
-// of NATS; and the embedded stores against Pebble. It is a module of its own, so that Semel's does not need
+// of NATS. It is a module of its own, so that Semel's does not need
 // what it compares.
 package main
 
@@ -24,6 +24,5 @@ func main() {
 		{Name: "takeover", Run: benchTakeover},
 		{Name: "inbox", Run: benchInbox},
 		{Name: "outbox", Run: benchOutbox},
-		{Name: "embedded", Run: benchEmbedded},
 	}, ".", os.Args[1:], os.Stdout, os.Stderr))
 }
