@@ -169,6 +169,9 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 		return err
 	}
 	if err != nil {
+		if errors.Is(err, ErrFull) {
+			core.settleLater(c.digest, c.fence, Settlement{State: s.State, Note: s.Note, Retention: s.Retention}, c.clock.Lease)
+		}
 		err = &Error{Op: opSettle, Digest: c.digest, Err: fmt.Errorf("%w: %w", ErrNotStored, err)}
 	}
 	if err == nil && s.State == StateReleased && !c.unbounded {

@@ -2,6 +2,8 @@ package semel
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/semel-dev/semel/internal/waiting"
 )
@@ -67,4 +69,28 @@ func (c *core) handBack(ctx context.Context, rec *Record, p ClaimParams, to Sett
 		c.giveBack(p) //nolint:contextcheck // it must not end with the context.
 	}
 	c.waiters.Wake(rec.Digest)
+}
+
+// settleLater repeats a settlement that a full store refused, without the outcome, for one lease: what happened is then
+// not unknown when room is made. Beyond that, or when too many are repeated, the record lapses, which is safe.
+func (c *core) settleLater(d Digest, f Fence, s Settlement, lease time.Duration) {
+	select {
+	case c.giveBacks <- struct{}{}:
+	default:
+		return
+	}
+	c.inBackground(func() {
+		defer func() { <-c.giveBacks }()
+		ctx, cancel := context.WithTimeout(c.life, lease)
+		defer cancel()
+		for pause := range waiting.Backoffs() {
+			if !waiting.Sleep(ctx, pause) {
+				return
+			}
+			if err := c.store.Settle(ctx, d, f, s); err == nil || definite(err) && !errors.Is(err, ErrFull) {
+				c.waiters.Wake(d)
+				return
+			}
+		}
+	})
 }

@@ -479,3 +479,20 @@ func TestShutdownWithAHangingStore(t *testing.T) {
 		close(hang)
 	})
 }
+
+// Promise 3: what a full store refused to settle is settled once there is room, while the lease lasts.
+func TestSettlementsAreRepeatedWhenAFullStoreHasRoomAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newHooked()
+		g := newGuard(t, store, nil)
+		claim := mustClaim(t, g, testKey("a"))
+		store.set(store.before, "settle", func() error { return semel.ErrFull })
+		if err := claim.Complete([]byte("one"), nil); !errors.Is(err, semel.ErrNotStored) {
+			t.Errorf("complete: got %v, want %v", err, semel.ErrNotStored)
+		}
+		store.set(store.before, "settle", nil)
+		time.Sleep(semel.DefaultLease / 2)
+		mustRefuse(t, g, testKey("a"), semel.ErrNotKept)
+	})
+}

@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -108,6 +109,46 @@ func TestDiskFull(t *testing.T) {
 	}
 	for i := range n {
 		wantFound(t, s, params(fmt.Sprint("k", i)).Digest, semel.StateClaimed)
+	}
+	check(t, path)
+}
+
+// Promise 3: on a full disk, claims that are held are settled in the room that was kept for them, and their intents are
+// not unknown. New claims are refused, records are found, and the room is kept again once there is space.
+func TestHeldClaimsAreSettledOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := smalldisk.New(t, 4<<20)
+	path := filepath.Join(disk.Dir, "semel.db")
+	s := open(t, path, nil)
+	other := filepath.Join(disk.Dir, "other") // of another program, which ends
+	if err := os.WriteFile(other, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var held []semel.Record
+	for i := range 54 {
+		held = append(held, wins(t, s, params(fmt.Sprint("held", i))))
+	}
+	_, full := untilFull(t, s, "k")
+	disk.Fill(t)
+	wantWords(t, full, "claim", path, "free space on the disk")
+	for i, rec := range held {
+		if err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("")); err != nil {
+			t.Fatalf("settle claim %d of %d on a full disk: %v", i, len(held), err)
+		}
+	}
+	if rec, won, err := s.Claim(t.Context(), params("held0")); err != nil || won || rec.State != semel.StateCompleted {
+		t.Errorf("a repeated request on a full disk: %v, won %v, error %v; want the completed record", rec.State, won, err)
+	}
+	if _, _, err := s.Claim(t.Context(), params("new")); !errors.Is(err, semel.ErrFull) {
+		t.Errorf("a new claim on a full disk: got %v, want %v", err, semel.ErrFull)
+	}
+	disk.Empty(t)
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	wins(t, s, params("new"))
+	if info, err := os.Stat(path + "-ballast"); err != nil || info.Size() == 0 {
+		t.Errorf("with space again no room is kept: %v", err)
 	}
 	check(t, path)
 }

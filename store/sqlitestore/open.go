@@ -44,6 +44,9 @@ type Store struct {
 	copier  *checkpointer
 	places  []place // of the files, as they were opened; none when read-only
 
+	ballast  ballast // the writer's own
+	maxPages int64   // 0 for no bound
+
 	gate verb.Gate
 }
 
@@ -73,6 +76,8 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, errors.Join(err, s.release())
 	}
 	if s.tx != nil {
+		s.maxPages = opts.MaxBytes / pageBytes
+		s.ballast = openBallast(ctx, path, s.log)
 		s.queue = make(chan *job, queueJobs)
 		s.written = make(chan struct{})
 		go s.write(context.WithoutCancel(ctx))
@@ -192,6 +197,7 @@ func (s *Store) Close() error {
 	if s.queue != nil {
 		close(s.queue)
 		<-s.written
+		s.ballast.close()
 		close(s.copier.start)
 		<-s.copier.ended
 		ctx := context.Background()

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -71,7 +72,7 @@ func (s *Store) do(ctx context.Context, act string, _ semel.Digest, run func(con
 
 // answer returns the writer's error in the form for the caller.
 func (s *Store) answer(act string, err error) error {
-	if err == nil || result.IsAnswer(err) {
+	if err == nil || result.IsAnswer(err) && !errors.Is(err, result.ErrScarce) {
 		return err
 	}
 	return s.translate(act, err)
@@ -121,6 +122,12 @@ func (s *Store) commit(ctx context.Context, batch []*job) {
 	answers := make([]error, len(batch))
 	stepFailed, err := false, gone(s.places)
 	if err == nil {
+		s.tx.Scarce = s.ballast.scarce(ctx)
+		stepFailed, err = s.tx.run(ctx, batch, answers)
+	}
+	if err != nil && !s.tx.Scarce && s.full(ctx, err) && s.ballast.release(ctx) {
+		s.tx.Scarce = true
+		s.keepLogShort(ctx)
 		stepFailed, err = s.tx.run(ctx, batch, answers)
 	}
 	switch {
@@ -142,8 +149,15 @@ func (s *Store) commit(ctx context.Context, batch []*job) {
 }
 
 // keepLogShort has the write-ahead log copied into the file, by the
-// checkpointer for the most part. The callers have their answers already.
+// checkpointer for the most part. The callers have their answers already. On the
+// ballast the writer does it, if it can come to its end.
 func (s *Store) keepLogShort(ctx context.Context) {
+	if s.tx.Scarce {
+		if free, known := freeBytes(s.path); known && s.checkpointFits(ctx, free) {
+			_, _, _ = checkpoint(ctx, s.tx.conn) // the log keeps what the file lacks
+		}
+		return
+	}
 	s.copier.wrote(s.tx.Pages)
 	s.tx.Pages = 0
 	if s.copier.ask.CompareAndSwap(true, false) {

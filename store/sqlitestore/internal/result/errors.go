@@ -34,10 +34,14 @@ func IsBusy(err error) bool {
 // overwritten since, so that it can never write.
 func IsStale(err error) bool { return Code(err) == BusySnapshot }
 
+// ErrScarce refuses a step that needs room, on a disk that is full. Nothing of it was written.
+var ErrScarce = fmt.Errorf("%w: the disk is full, and what is left is for settling held claims (free space on the disk; the store goes on as soon as there is room)",
+	semel.ErrFull)
+
 // IsAnswer reports whether a step's error is one that the contract defines,
 // after which the transaction goes on.
 func IsAnswer(err error) bool {
-	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled)
+	return errors.Is(err, semel.ErrLost) || errors.Is(err, semel.ErrSettled) || errors.Is(err, ErrScarce)
 }
 
 // Code returns SQLite's result code in a chain of errors; 0 when there is none.

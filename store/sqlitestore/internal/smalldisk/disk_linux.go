@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/testserver"
 )
 
 // Disk is the file system. [New] is the only door.
@@ -15,13 +17,13 @@ type Disk struct {
 	Dir string
 }
 
-// New mounts a file system of that many bytes until the test is over, or skips
-// where that is not allowed.
+// New mounts a file system of that many bytes until the test is over. Without the
+// right to, the test fails, or is skipped where missing things are.
 func New(tb testing.TB, bytes int) *Disk {
 	tb.Helper()
 	d := &Disk{Dir: tb.TempDir()}
 	if err := syscall.Mount("tmpfs", d.Dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
-		tb.Skipf("SKIPPED: a full disk needs the right to mount a small one: %v", err)
+		testserver.Missing(tb, fmt.Sprintf("the right to mount a small file system (%v)", err), "run the tests as root")
 	}
 	tb.Cleanup(func() {
 		if err := syscall.Unmount(d.Dir, 0); err != nil {

@@ -2,12 +2,14 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/transition"
 	"github.com/semel-dev/semel/store/internal/verb"
+	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
 const (
@@ -19,6 +21,9 @@ const (
 	pageBytes    = 4096
 )
 
+// shortOutcomeBytes bounds the outcomes that are kept on a full disk.
+const shortOutcomeBytes = 1 << 10
+
 // Step is a transaction that holds the write lock of the file, for the verbs
 // to run in.
 type Step struct {
@@ -28,6 +33,9 @@ type Step struct {
 	Added int64 // records added, less those removed
 	Dirty bool  // something was written
 	Pages int   // written to the log, about
+	// Scarce says that the disk is full, and its last room is for settlements
+	// without an outcome, or with a short one.
+	Scarce bool
 	// Next returns a fence for a claim, above the greatest one.
 	Next func(greatest int64) (int64, error)
 
@@ -49,6 +57,12 @@ func (n Names) NextFence(greatest, least int64) (int64, error) {
 
 // Claim wins, or returns the record that is in the way.
 func (t *Step) Claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
+	if t.Scarce {
+		if rec, err = Find(ctx, t, p.Digest, t.Now); errors.Is(err, semel.ErrNotFound) || err == nil && p.TakeOver != 0 {
+			err = result.ErrScarce
+		}
+		return rec, false, err
+	}
 	fence, err := t.Next(t.Fence)
 	if err != nil {
 		return rec, false, err
@@ -90,6 +104,9 @@ func (n Names) Settlement(v *semel.Settlement) error {
 
 // Settle settles or releases the claim of the fence.
 func (t *Step) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
+	if t.Scarce && len(v.Outcome) > shortOutcomeBytes {
+		return result.ErrScarce
+	}
 	first, args := Settle, t.settlement(d, f, v, t.Now)
 	if v.State == semel.StateReleased {
 		first, args = Release, args[:3]

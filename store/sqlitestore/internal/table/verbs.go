@@ -78,6 +78,9 @@ func (e *Engine) Sweep(ctx context.Context, limit int, due func(context.Context)
 		}
 		var corrected, deleted int64
 		err := e.Write(ctx, "sweep", semel.Digest{}, func(ctx context.Context, t *Step) (err error) {
+			if t.Scarce {
+				return result.ErrScarce
+			}
 			corrected, deleted, err = t.sweep(ctx, limit-removed)
 			return err
 		})
