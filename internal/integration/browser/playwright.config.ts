@@ -9,7 +9,7 @@ const long = Boolean(process.env.SEMEL_LONG);
 const whole = launch("/usr/bin/chromium");
 
 function launch(browser: string) {
-  return { executablePath: process.env.SEMEL_TEST_CHROMIUM ?? browser, args: ["--no-sandbox"] };
+  return { executablePath: process.env.SEMEL_TEST_CHROMIUM ?? browser, args: ["--no-sandbox", "--host-resolver-rules=MAP console.test 127.0.0.1"] };
 }
 
 export default defineConfig({
