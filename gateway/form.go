@@ -28,7 +28,7 @@ func (v formsView) FailBody(w http.ResponseWriter, r *http.Request, err error) {
 func (g *Gateway) formsConfig() *forms.Config {
 	c := &forms.Config{
 		Secrets: g.config.FormSecrets, MaxPageBytes: g.config.MaxPageBytes, Guard: g.guard, Log: g.log,
-		Pages: g.metrics.pages, Tokens: g.metrics.formTokens,
+		Pages: g.metrics.pages, Tokens: g.metrics.formTokens, Notices: g.notices,
 	}
 	if g.config.Rules != nil {
 		c.Rules = g.config.Rules.Routes

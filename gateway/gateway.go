@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
+	"github.com/semel-dev/semel/gateway/internal/scope"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/recent"
 	"github.com/semel-dev/semel/internal/watch"
@@ -35,6 +36,7 @@ type Gateway struct {
 	log      *slog.Logger
 	router   *router
 	policy   http.Handler
+	notices  *scope.Notices
 	forms    *forms.Forms // nil when no rule has a form
 	// judged and keyHeaders are the headers that the rules look at.
 	judged, keyHeaders []string
@@ -58,7 +60,7 @@ func New(c *Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
-	g.metrics = newMetrics(g)
+	g.metrics, g.notices = newMetrics(g), &scope.Notices{Log: config.Logger}
 	if len(config.AdminTokens) > 0 {
 		g.history = console.NewHistory(g.metrics.counts)
 	}

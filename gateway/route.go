@@ -77,10 +77,13 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		ScopeText:   strings.Join(scope.Describe(rule.Scope), ", else ") + "; together with method, host and path",
 		OnDecision:  g.decided(&rule),
 	}
-	if rule.Authorize != nil {
+	switch {
+	case rule.Authorize != nil:
 		options.BeforeReplay = (&authorizer{asker: g.newAsker(&rule), rule: rule.Authorize}).beforeReplay
+	case rule.Key.Webhook == nil:
+		options.BeforeReplay = provenOnly(rule.Scope)
 	}
-	from, err := identify(&rule, options)
+	from, err := identify(&rule, options, g.notices)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}
@@ -98,7 +101,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	}
 	if rule.Form != nil {
 		built.form.MaxResponse = m.PublishedPolicy().MaxResponseBytes
-		if handler, err = g.formHandler(built, guard, *options, handler, proxy); err != nil {
+		if handler, err = g.formHandler(built, guard, from, *options, handler, proxy); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +138,7 @@ func (g *Gateway) deriveHandler(built *route, from semelhttp.ScopeFunc, options 
 }
 
 // identify sets how the intents of a route are distinguished, and returns their scope.
-func identify(rule *rules.Route, o *semelhttp.Options) (semelhttp.ScopeFunc, error) {
+func identify(rule *rules.Route, o *semelhttp.Options, notices *scope.Notices) (semelhttp.ScopeFunc, error) {
 	verifier, err := verifierOf(rule)
 	switch {
 	case err != nil:
@@ -144,7 +147,7 @@ func identify(rule *rules.Route, o *semelhttp.Options) (semelhttp.ScopeFunc, err
 		o.Key, o.Fingerprint.Func, o.ScopeText = withQuestions(rule, verifier), verifier.Fingerprint, "the route"
 		return verifier.Scope(rule.Name), nil
 	}
-	from := scope.Of(rule.Scope)
+	from := scope.Func(rule, notices)
 	if rule.Form != nil {
 		from = forms.Scope(from)
 	}
@@ -152,14 +155,14 @@ func identify(rule *rules.Route, o *semelhttp.Options) (semelhttp.ScopeFunc, err
 }
 
 // formHandler handles requests with a form token, and gives all others to plain.
-func (g *Gateway) formHandler(built *route, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
+func (g *Gateway) formHandler(built *route, guard *semel.Guard, from semelhttp.ScopeFunc, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
 	lifetime, err := forms.Lifetime(&built.rule, guard.Policy().Retention)
 	if err != nil {
 		return nil, err
 	}
 	built.form.Lifetime = lifetime
 	options.Key = withQuestions(&built.rule, g.forms.Key(&built.rule, lifetime))
-	return g.forms.Handler(&built.rule, guard, options, plain, proxy)
+	return g.forms.Handler(&built.rule, guard, from, options, plain, proxy)
 }
 
 // merge fills what a rule leaves open from the guard's policy.

@@ -97,6 +97,7 @@ func publish(rt *route) publishedRoute {
 	}
 	if rt.middleware != nil {
 		policy := rt.middleware.PublishedPolicy()
+		policy.ReplayAuthorised = rt.rule.Authorize != nil
 		out.Policy = &policy
 	}
 	switch when := rt.rule.ReleasedWhen; {

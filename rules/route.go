@@ -95,9 +95,11 @@ func Default() Route {
 	}
 }
 
-// SessionCookies lists the cookies by which well-known frameworks know a
-// session, in the order in which they are looked for. Where a framework gives
-// its cookie a new value with every answer (an encrypted cookie), a caller that
+// SessionCookies lists the cookies by which well-known frameworks and applications
+// know a session. Where a rule has no scope, the gateway takes for one also a cookie
+// whose name ends in _session and does not start with an underscore, such as
+// <database>_session of MediaWiki. All that a request has identify its caller
+// together. Where a framework gives its cookie a new value with every answer (an encrypted cookie), a caller that
 // retries after an answer is another caller: name a steadier source with scope.
 func SessionCookies() []string {
 	return []string{
@@ -111,7 +113,10 @@ func SessionCookies() []string {
 		"laravel_session",     // Laravel
 		"_session_id",         // Rails
 		"SESSION",             // Spring Session
-		"ci_session",          // CodeIgniter
+		"DokuWiki",
+		"MinifluxSessionID",
+		"directus_session_token",
+		"ci_session", // CodeIgniter
 		"__Host-session",
 		"__Secure-session",
 		"session", // Flask and others

@@ -49,6 +49,7 @@ type Config struct {
 	Log          *slog.Logger
 	Pages        *prometheus.CounterVec // by result
 	Tokens       *prometheus.CounterVec // by route and verdict
+	Notices      *scope.Notices
 }
 
 // Route is a route of the gateway.
@@ -226,10 +227,10 @@ func (f *Forms) Key(rule *rules.Route, lifetime time.Duration) semelhttp.KeySour
 
 // Handler sends requests with a token through the guard to proxy, under the key of
 // the options, and all others to plain, which looks for the rule's own keys.
-func (f *Forms) Handler(rule *rules.Route, guard *semel.Guard, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
+func (f *Forms) Handler(rule *rules.Route, guard *semel.Guard, from semelhttp.ScopeFunc, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
 	options.Required = false
 	options.Fingerprint = semelhttp.FingerprintOptions{Func: fingerprint}
-	m, err := semelhttp.New(guard, Scope(scope.Of(rule.Scope)), &options)
+	m, err := semelhttp.New(guard, from, &options)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 	}

@@ -276,20 +276,21 @@ func (p *pageWriter) newVisitor() {
 
 // who returns the reader for whom a form is made, "" for none.
 func (p *pageWriter) who(rule *rules.Route) string {
-	who, ok := p.reader.identity(rule.Scope)
+	id, ok := p.reader.identity(rule.Scope)
 	switch {
 	case !ok:
 		return ""
-	case who != "":
-		return who
-	case p.fresh == "" && p.sent:
-		return "" // too late for a cookie
-	case p.fresh == "":
-		if p.newVisitor(); p.fresh == "" {
-			return ""
-		}
+	case !id.visitor:
+		return id.who
+	case p.reader.visitor != "":
+		return id.with(p.reader.visitor)
+	case p.fresh == "" && !p.sent: // else it is too late for a cookie
+		p.newVisitor()
 	}
-	return visitorIdentity(p.fresh)
+	if p.fresh == "" {
+		return ""
+	}
+	return id.with(p.fresh)
 }
 
 // scriptOnce is the script element, behind the first field of a form that wants it.

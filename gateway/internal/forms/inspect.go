@@ -187,13 +187,15 @@ func (f *formFinder) judge(action, method string) PageForm {
 
 // reader says what the reader of the page is known by.
 func (f *formFinder) reader(found *Route) string {
-	who, ok := f.page.reader.identity(found.Rule.Scope)
-	switch kind, _, _ := strings.Cut(who, "\n"); {
+	id, ok := f.page.reader.identity(found.Rule.Scope)
+	kind, _, _ := strings.Cut(id.who, "\n")
+	switch {
 	case !ok:
 		return ReaderNone
-	case who == "", kind == "visitor":
+	case kind == "":
 		return ReaderVisitor
-	default:
-		return kind
+	case id.visitor:
+		return kind + ", " + ReaderVisitor
 	}
+	return kind
 }

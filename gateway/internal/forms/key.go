@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway/internal/scope"
 	"github.com/semel-dev/semel/internal/formguard"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -123,6 +124,9 @@ func (f *Forms) verifier(r *http.Request, a *attempt, rule *rules.Route) (*formg
 // verify returns the first of the tokens that was made for the route and for one
 // of those whom the request may be from, and for which.
 func (f *Forms) verify(r *http.Request, a *attempt, minter *formguard.Minter, tokens []string, rule *rules.Route, lifetime time.Duration) (formguard.Token, string, error) {
+	if len(rule.Scope) == 0 {
+		f.config.Notices.AboutSessions(rule.Name, r)
+	}
 	stale := formguard.ErrForeign
 	for _, text := range tokens {
 		who := identities(r, a.visitor, rule.Scope)
@@ -174,18 +178,20 @@ func (f *Forms) checkHeader(r *http.Request, a *attempt, rule *rules.Route, life
 	return nil
 }
 
+// Proven reports whether the request's token says whose it is.
+func Proven(r *http.Request) bool {
+	a := attemptOf(r.Context())
+	return a != nil && a.who != ""
+}
+
 // Scope is the scope of the token where a request has one, and otherwise that of next.
 func Scope(next semelhttp.ScopeFunc) semelhttp.ScopeFunc {
 	return func(r *http.Request) (string, error) {
 		if a := attemptOf(r.Context()); a != nil && a.who != "" {
-			return scopeFor(r, a.who)
+			return scope.For(r, a.who)
 		}
 		return next(r)
 	}
-}
-
-func scopeFor(r *http.Request, who string) (string, error) {
-	return semelhttp.ScopeBy(func(*http.Request) string { return who })(r)
 }
 
 // fingerprint is that of forms with a token: their key says already what

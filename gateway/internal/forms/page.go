@@ -242,7 +242,7 @@ func (p *pageWriter) commit() error {
 		return nil
 	}
 	if p.forms.guessed && p.fresh == "" {
-		if who, ok := p.reader.identity(nil); ok && who == "" {
+		if id, ok := p.reader.identity(nil); ok && id.visitor && p.reader.visitor == "" {
 			p.newVisitor() // the header goes out before all forms are known
 		}
 	}

@@ -15,69 +15,64 @@ import (
 
 // The reader of a form is identified by something that stays the same from the page to
 // the form in it: the source that the rule names, else the Authorization header, the
-// client certificate, a steady session cookie, or a cookie of the gateway's own. See
+// client certificate, the steady session cookies, or a cookie of the gateway's own. See
 // docs/forms.md.
 
-// steadySources identify a reader where the rule names none. The cookies are those of
-// [rules.SessionCookies] whose value stays the same for as long as the session does. The
-// others get a new value with every answer.
-func steadySources() []rules.ScopeSource {
-	return []rules.ScopeSource{
-		{Header: "Authorization"},
-		{ClientCertificate: true},
-		{Cookie: "sessionid"},
-		{Cookie: "PHPSESSID"},
-		{Cookie: "JSESSIONID"},
-		{Cookie: "connect.sid"},
-		{Cookie: "ASP.NET_SessionId"},
-		{Cookie: "SESSION"},
-	}
+// identity is who a form is made for, or may be from.
+type identity struct {
+	who string // "" where nothing but the visitor cookie identifies the reader
+	// visitor says that who is not enough, and the visitor cookie counts as well: the credentials are
+	// made anew for each request, so anybody can claim who, or a session cookie with a value for each
+	// answer is there, beside which another may be planted.
+	visitor bool
 }
 
-// identities returns whom a form that the request sends may have been made for,
-// the surest first. With sources, the first of them that the request has, alone.
-func identities(r *http.Request, visitor string, sources []rules.ScopeSource) []string {
+// credentials are whose request it is by the Authorization header or the client certificate.
+func credentials(r *http.Request) scope.Caller {
+	return scope.Of(r, []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}})
+}
+
+// identify returns the reader by the credentials of the request, with the sessions that it will have.
+func identify(r *http.Request, sessions scope.Sessions, sources []rules.ScopeSource) identity {
 	if len(sources) > 0 {
-		for i := range sources {
-			if who := scope.Principal(r, &sources[i]); who != "" {
-				return withEach([]string{who}, r, sources[i].Cookie)
-			}
-		}
-		return nil
+		c := scope.Of(r, sources)
+		return identity{c.Who, c.Claimed}
 	}
+	c := credentials(r)
+	if c.Who != "" {
+		return identity{c.Who, c.Claimed}
+	}
+	steady, others := sessions.Steady()
+	return identity{steady.Who(), c.Claimed || others || len(steady) == 0}
+}
+
+// with returns the reader with the visitor cookie.
+func (id identity) with(visitor string) string {
+	if id.who == "" {
+		return visitorIdentity(visitor)
+	}
+	return id.who + "\n\n" + visitorIdentity(visitor)
+}
+
+// identities returns whom a form that the request sends may have been made for, the
+// surest first: by all that identifies its reader together. Another page may have been made
+// for a part of that, and who knows why the rest is there.
+func identities(r *http.Request, visitor string, sources []rules.ScopeSource) []string {
 	var all []string
-	for _, source := range steadySources() {
-		if who := scope.Principal(r, &source); who != "" {
-			all = withEach(append(all, who), r, source.Cookie)
+	id := identify(r, scope.SessionsOf(r), sources)
+	if id.who != "" && !id.visitor {
+		all = append(all, id.who)
+	}
+	if visitor != "" && (id.visitor || len(sources) == 0) {
+		all = append(all, id.with(visitor))
+		if id.who != "" && len(sources) == 0 { // the page was made before the reader had them
+			all = append(all, visitorIdentity(visitor))
 		}
 	}
-	if visitor != "" {
-		all = append(all, visitorIdentity(visitor))
-	}
 	return all
 }
 
-// withEach adds the values of a cookie one by one, where there are several: a
-// page is made for one, and may be sent with another one as well.
-func withEach(all []string, r *http.Request, cookie string) []string {
-	if cookie == "" {
-		return all
-	}
-	values := strings.Split(scope.CookieValues(r, cookie), "\n")[1:]
-	if len(values) < 2 || len(values) > maxCookieValues {
-		return all
-	}
-	for _, value := range values {
-		all = append(all, cookieIdentity(cookie, value))
-	}
-	return all
-}
-
-// maxCookieValues bounds the values of one cookie that are tried one by one.
-const maxCookieValues = 4
-
-func cookieIdentity(name, value string) string { return "cookie " + name + "\n" + value }
-func visitorIdentity(visitor string) string    { return "visitor\n" + visitor }
+func visitorIdentity(visitor string) string { return "visitor\n" + visitor }
 
 // reader is the reader of a page, to whom its forms are bound.
 type reader struct {
@@ -86,51 +81,45 @@ type reader struct {
 	set http.Header // the header of the page
 }
 
-// identity returns the reader for whom a form of the page is made, or "" for one who
-// is yet to be given a visitor cookie. ok is false if nothing identifies the reader.
-func (p *reader) identity(sources []rules.ScopeSource) (who string, ok bool) {
+// identity returns the reader for whom a form of the page is made. ok is false if nothing
+// identifies the reader.
+func (p *reader) identity(sources []rules.ScopeSource) (id identity, ok bool) {
 	explicit := len(sources) > 0
 	if !explicit && isGuest(p.request, &p.ownCookies) {
-		return "", true // whatever cookie the page sets may not be taken
+		return identity{visitor: true}, true // whatever cookie the page sets may not be taken
 	}
-	if !explicit {
-		sources = steadySources()
+	r, sessions := p.request, scope.SessionsOf(p.request)
+	if len(p.set["Set-Cookie"]) > 0 {
+		r, sessions = p.afterwards(sources)
 	}
-	for i := range sources {
-		source := &sources[i]
-		if source.Cookie != "" {
-			if value, gone, set := setCookie(p.set, source.Cookie); set {
-				if gone {
-					continue
-				}
-				return cookieIdentity(source.Cookie, value), true
-			}
-		}
-		if who := scope.Principal(p.request, source); who != "" {
-			return who, true
-		}
-	}
-	switch {
-	case explicit:
-		return "", false
-	case p.visitor != "":
-		return visitorIdentity(p.visitor), true
-	}
-	return "", true
+	id = identify(r, sessions, sources)
+	return id, id.who != "" || id.visitor
 }
 
-// setCookie returns the value that an answer gives to a cookie, or that it takes
-// it away. The last line that names it counts.
-func setCookie(h http.Header, name string) (value string, gone, set bool) {
-	for _, line := range slices.Backward(h["Set-Cookie"]) {
+// afterwards returns the request as it would be with the cookies that the page sets, as far as the
+// sources name them, and its sessions.
+func (p *reader) afterwards(sources []rules.ScopeSource) (*http.Request, scope.Sessions) {
+	r := p.request.Clone(p.request.Context())
+	sessions := scope.SessionsOf(r)
+	if sessions == nil {
+		sessions = scope.Sessions{}
+	}
+	for _, line := range p.set["Set-Cookie"] {
 		pair, attributes, _ := strings.Cut(line, ";")
-		key, value, found := scope.CutCookie(pair)
-		if !found || key != name {
+		name, value, found := scope.CutCookie(pair)
+		if !found {
 			continue
 		}
-		return value, value == "" || expired(attributes), true
+		if expired(attributes) {
+			value = ""
+		}
+		sessions.Set(name, value)
+		if slices.ContainsFunc(sources, func(s rules.ScopeSource) bool { return s.Cookie == name }) {
+			scope.DropCookies(r.Header, func(had, _ string) bool { return had == name })
+			r.Header.Add("Cookie", name+"="+value)
+		}
 	}
-	return "", false, false
+	return r, sessions
 }
 
 // expired reports whether the attributes of a cookie take it away.
@@ -161,7 +150,7 @@ func expired(attributes string) bool {
 // isGuest reports whether nothing in the request identifies its reader. The
 // gateway's own cookies are not in its header any more: they are in own.
 func isGuest(r *http.Request, own *ownCookies) bool {
-	return own.visitor == "" && !own.ignored && len(r.Header["Cookie"]) == 0 && len(identities(r, "", nil)) == 0
+	return own.visitor == "" && !own.ignored && len(r.Header["Cookie"]) == 0 && credentials(r) == scope.Caller{}
 }
 
 // guests returns the readers for whom a token may have been made if nothing but the

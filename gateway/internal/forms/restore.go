@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway/internal/scope"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -109,7 +110,7 @@ func (f *Forms) restore(p *pageWriter, r *http.Request, a *attempt, value string
 	again := r.Clone(r.Context())
 	again.Method, again.Body, again.ContentLength = http.MethodPost, http.NoBody, 0
 	for _, who := range identities(r, a.visitor, rt.Rule.Scope) {
-		own, err := scopeFor(again, who)
+		own, err := scope.For(again, who)
 		if err != nil {
 			continue
 		}

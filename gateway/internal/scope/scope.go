@@ -2,10 +2,15 @@
 package scope
 
 import (
+	"context"
 	"crypto/sha256"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -13,65 +18,156 @@ import (
 // anonymous is the principal of requests without any credentials.
 const anonymous = "anonymous"
 
-// Of returns the function that says whose key a request carries: the
-// first source that the request has, together with method, host and path.
-// Without sources: the Authorization header, else the client certificate, else
-// a well-known session cookie, else anonymous.
-func Of(sources []rules.ScopeSource) semelhttp.ScopeFunc {
-	if len(sources) == 0 {
-		sources = []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}}
-		for _, name := range rules.SessionCookies() {
-			sources = append(sources, rules.ScopeSource{Cookie: name})
-		}
-		sources = append(sources, rules.ScopeSource{Constant: anonymous})
-	}
-	return semelhttp.ScopeBy(func(r *http.Request) string {
-		for i := range sources {
-			if who := Principal(r, &sources[i]); who != "" {
-				return who
-			}
-		}
-		return ""
-	})
+// Caller is whose request it is.
+type Caller struct {
+	// Who goes no further than into a digest; "" where nothing identifies the caller.
+	Who string
+	// Claimed says that the request carries credentials which are made anew for each request. Who is then not proven before
+	// the application has checked them, so it keeps a repetition from running, and opens no stored answer.
+	Claimed bool
+	// unknown is set for a scheme of which nothing is known, and several names several session cookies.
+	unknown bool
+	several string
 }
 
-// Principal returns what identifies the caller by one source, after the kind
-// of the source, or "". It goes no further than into a digest.
-func Principal(r *http.Request, s *rules.ScopeSource) string {
+// byDefault are the sources where a rule has none: the Authorization header, else the client certificate, else the
+// session cookies, else anonymous.
+func byDefault(r *http.Request) Caller {
+	c := first(r, []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}})
+	if c.Who != "" {
+		return c
+	}
+	sessions := SessionsOf(r)
+	c.Who, c.several = sessions.Who(), sessions.several()
+	if c.Who == "" && !c.Claimed {
+		c.Who = "constant\n" + anonymous
+	}
+	return c
+}
+
+// Of returns the caller by the first of the sources that the request has.
+func Of(r *http.Request, sources []rules.ScopeSource) Caller {
+	if len(sources) == 0 {
+		return byDefault(r)
+	}
+	return first(r, sources)
+}
+
+// first skips credentials without a part that stays the same: what follows may identify their caller, but not all together.
+func first(r *http.Request, sources []rules.ScopeSource) Caller {
+	claimed := false
+	for i := range sources {
+		c := by(r, &sources[i])
+		claimed = claimed || c.Claimed
+		if c.Who != "" && (!claimed || sources[i].Constant == "") {
+			c.Claimed = claimed
+			return c
+		}
+	}
+	return Caller{Claimed: claimed}
+}
+
+// by identifies the caller by one source. Who begins with the kind of the source.
+func by(r *http.Request, s *rules.ScopeSource) Caller {
 	switch {
+	case s.Header == "Authorization":
+		if lines := r.Header[s.Header]; strings.TrimSpace(strings.Join(lines, "")) != "" {
+			c := authorization(lines)
+			return Caller{Who: c.who, Claimed: c.signed, unknown: c.unknown}
+		}
 	case s.Header != "":
 		if value := strings.Join(r.Header[s.Header], "\n"); strings.TrimSpace(value) != "" {
-			return "header " + s.Header + "\n" + value
+			return Caller{Who: "header " + s.Header + "\n" + value}
 		}
 	case s.Cookie != "":
-		if values := CookieValues(r, s.Cookie); values != "" {
-			return "cookie " + s.Cookie + values
+		if values := cookieValues(r, s.Cookie); len(values) > 0 {
+			return Caller{Who: cookies(s.Cookie, values)}
 		}
 	case s.ClientCertificate:
 		if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.PeerCertificates) > 0 {
 			sum := sha256.Sum256(r.TLS.PeerCertificates[0].Raw)
-			return "certificate\n" + string(sum[:])
+			return Caller{Who: "certificate\n" + string(sum[:])}
 		}
 	case s.Constant != "":
-		return "constant\n" + s.Constant
+		return Caller{Who: "constant\n" + s.Constant}
 	}
-	return ""
+	return Caller{}
 }
 
-// CookieValues returns every value of the cookie, each after a line feed. All of
-// them count, because applications differ in whether the first or the last is
-// the session. They count as they came, because applications read values too
-// that net/http drops, and their callers must not all be anonymous.
-func CookieValues(r *http.Request, name string) string {
-	var values strings.Builder
+// cookieValues returns every value of the cookie.
+func cookieValues(r *http.Request, name string) (values []string) {
 	for _, line := range r.Header["Cookie"] {
 		for pair := range strings.SplitSeq(line, ";") {
 			if key, value, _ := CutCookie(pair); value != "" && key == name {
-				values.WriteString("\n" + value)
+				values = append(values, value)
 			}
 		}
 	}
-	return values.String()
+	return values
+}
+
+// Func returns the function that says whose key a request of the rule carries: the caller, together with method, host and
+// path.
+func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
+	name, sources := rule.Name, rule.Scope
+	return func(r *http.Request) (string, error) {
+		c := Of(r, sources)
+		notices.about(name, &c)
+		if c.Who == "" && c.Claimed {
+			return "", &semelhttp.UnverifiedError{
+				Problem: semelhttp.Problem{
+					Name: "key-invalid", Page: "sign-in", Title: "The key has no owner", Status: http.StatusBadRequest, Detail: unowned,
+				},
+				Err: fmt.Errorf("%w: the credentials in Authorization change with every request", semel.ErrScopeMissing),
+			}
+		}
+		return For(r, c.Who)
+	}
+}
+
+// unowned is the detail for a request whose Authorization has nothing that stays the same.
+const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says who sends it, so a repetition could not be recognised. " +
+	"The operator can name a header, a cookie or a client certificate that identifies callers with scope in the rules file."
+
+// For returns the scope of the request for who sent it. A proxy may have been asked for another host than the gateway
+// was, and the application may choose a tenant by it.
+func For(r *http.Request, who string) (string, error) {
+	if asked := strings.ToLower(strings.Join(r.Header["X-Forwarded-Host"], ", ")); who != "" && asked != "" && asked != strings.ToLower(r.Host) {
+		who += "\n\nasked for " + asked
+	}
+	return semelhttp.ScopeBy(func(*http.Request) string { return who })(r)
+}
+
+// Notices are warnings about the callers of a route, each given once.
+type Notices struct {
+	Log   *slog.Logger
+	given sync.Map
+}
+
+// about warns of what the default scope cannot know, and a rule could say.
+func (n *Notices) about(route string, c *Caller) {
+	if c.unknown {
+		n.once(route, "a scheme of Authorization is not known: if its credentials change with every request, repetitions are not recognised (name what identifies callers with scope)")
+	}
+	n.several(route, c.several)
+}
+
+// AboutSessions warns of several session cookies in a request for a form.
+func (n *Notices) AboutSessions(route string, r *http.Request) {
+	n.several(route, SessionsOf(r).several())
+}
+
+func (n *Notices) several(route, names string) {
+	if names != "" {
+		n.once(route, "a request has several session cookies, which count together: a caller who gets one more is another caller (name the application's own with scope)",
+			slog.String("cookies", names))
+	}
+}
+
+func (n *Notices) once(route, text string, about ...slog.Attr) {
+	if _, given := n.given.LoadOrStore(route+"\n"+text, true); !given {
+		n.Log.LogAttrs(context.Background(), slog.LevelWarn, text, append([]slog.Attr{slog.String("route", route)}, about...)...)
+	}
 }
 
 // DropCookies takes cookies that are not the application's out of a header. What is left stays
@@ -111,7 +207,7 @@ func CutCookie(pair string) (name, value string, found bool) {
 // Describe says the same to callers.
 func Describe(sources []rules.ScopeSource) []string {
 	if len(sources) == 0 {
-		return []string{"header Authorization", "client certificate", "session cookie", anonymous}
+		return []string{"header Authorization", "client certificate", "session cookies", anonymous}
 	}
 	var out []string
 	for _, s := range sources {
