@@ -6,13 +6,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // The peers of seamDoor: a proxy that it trusts, and anybody else.
@@ -195,6 +198,36 @@ func TestForwardedChain(t *testing.T) {
 		}
 		if got := strings.Join(l.of(http.MethodPost, "X-Forwarded-For"), " | "); got != c.want {
 			t.Errorf("%s: the upstream got %q, want %q", c.peer, got, c.want)
+		}
+	}
+}
+
+// TestNextDecidesWhoIsBelieved: within another server the gateway sees, and asks the application with, what that server lets through,
+// such as the X-Forwarded-Client-Cert of Envoy.
+func TestNextDecidesWhoIsBelieved(t *testing.T) {
+	t.Parallel()
+	const name, cert = "X-Forwarded-Client-Cert", "Hash=1"
+	l := &lastHeader{all: map[string]http.Header{}}
+	g := must.Get(gateway.New(&gateway.Config{
+		Upstream: upstream(t, l.ServeHTTP), Store: store(t), Guard: semel.Options{SweepEvery: -1},
+		Next:  func(w http.ResponseWriter, r *http.Request) error { l.ServeHTTP(w, r); return nil },
+		Rules: parse(t, "version: 1\nroutes: [{name: a, match: {path: /a}, scope: {header: "+name+"}, authorize: {get: /may}}]\n"),
+	}))
+	t.Cleanup(func() { _ = g.Close() })
+	for _, word := range []string{"executed", "replayed"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/a", strings.NewReader("x"))
+		r.RemoteAddr = "" // as from Envoy
+		r.Header.Set(name, cert)
+		r.Header.Set("Idempotency-Key", "k")
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, r)
+		if got := w.Header().Get("Idempotency-Status"); w.Code != http.StatusOK || got != word {
+			t.Errorf("got %d %q %s, want %s", w.Code, got, w.Body, word)
+		}
+	}
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		if got := l.of(method, name); !slices.Equal(got, []string{cert}) {
+			t.Errorf("%s: the application got %q", method, got)
 		}
 	}
 }

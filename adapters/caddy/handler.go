@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
@@ -102,14 +103,32 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	h.life.enter()
 	defer h.life.leave()
 	c := &call{next: next}
-	h.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	if trusted, _ := caddyhttp.GetVar(r.Context(), caddyhttp.TrustedProxyVarKey).(bool); !trusted {
+		r.Header, c.unproven = withoutOrigin(r.Header)
+	}
+	h.handler.ServeHTTP(w, r)
 	return c.err
+}
+
+// withoutOrigin returns a header without those by which Caddy's proxy says where a request came from, and these: of a caller
+// that Caddy does not trust they are not passed on, so they must not be judged.
+func withoutOrigin(h http.Header) (rest, origin http.Header) {
+	rest, origin = h.Clone(), http.Header{}
+	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := rest[name]; ok {
+			origin[name] = values
+			delete(rest, name)
+		}
+	}
+	return rest, origin
 }
 
 // call is one request on its way to the next handler.
 type call struct {
-	next caddyhttp.Handler
-	err  error // for Caddy to handle
+	next     caddyhttp.Handler
+	unproven http.Header // for Caddy's proxy to judge
+	err      error       // for Caddy to handle
 }
 
 type callKey struct{}
@@ -121,6 +140,7 @@ func proceed(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return semel.MarkReleased(errors.New("the request did not come through Caddy"))
 	}
+	maps.Copy(r.Header, c.unproven)
 	err := c.next.ServeHTTP(w, r)
 	if err == nil {
 		return nil

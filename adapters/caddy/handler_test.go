@@ -271,3 +271,24 @@ func TestBadConfig(t *testing.T) {
 		}
 	}
 }
+
+// Promise 5: a caller that Caddy does not trust is not who it says in X-Forwarded-For, and the application hears where it comes from.
+func TestForwardedForOfStrangers(t *testing.T) {
+	t.Parallel()
+	app := newApplication(t)
+	heard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, fmt.Sprint(app.created.Add(1), r.Header["X-Forwarded-For"]))
+	})
+	app.serve.Store(&heard)
+	p := start(t, "\tsemel {\n\t\tstore {env.STORE}\n\t\trules semel.yaml\n\t}\n\treverse_proxy "+app.address,
+		"version: 1\nroutes:\n  - {name: orders, match: {methods: [POST], path: /orders}, scope: [{header: X-Forwarded-For}, {constant: rest}]}\n")
+	for _, from := range []string{"6.6.6.6", "7.7.7.7"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/orders", http.NoBody)
+		noError(t, err)
+		req.Header.Set("Idempotency-Key", "k")
+		req.Header.Set("X-Forwarded-For", from)
+		if got := send(t, req); got.body != "1[127.0.0.1]" || got.replayed() != (from == "7.7.7.7") {
+			t.Errorf("%s: %+v", from, got)
+		}
+	}
+}
