@@ -71,11 +71,15 @@ func TestStatus(t *testing.T) {
 		problem string
 	}{
 		"?path=/open": {404, "not-protected"},
-		"?path=/form": {400, "status-invalid"},
 		"":            {400, "status-invalid"},
 	} {
 		_, got := status(query, "Idempotency-Key", "k", "Authorization", "Bearer me")
 		check(t, query, got, want.status, want.problem)
+	}
+	_, got := status("?path=/form", "Authorization", "Bearer me")
+	check(t, "a derived key", got, 400, "status-invalid")
+	if s, _ := status("?path=/form", "Idempotency-Key", "k", "Authorization", "Bearer me"); s.State != "absent" {
+		t.Errorf("a key in the place of a derived one: got %+v", s)
 	}
 	if b.commits.Load() != 2 {
 		t.Errorf("the upstream committed %d times, want 2", b.commits.Load())
