@@ -82,6 +82,9 @@ class _Lines:
         self.last = self.file.readline(most)
         return self.last
 
+    def close(self) -> None:
+        self.file.close()
+
 
 class _Response(http.client.HTTPResponse):
     def begin(self) -> None:
@@ -91,7 +94,8 @@ class _Response(http.client.HTTPResponse):
         try:
             super().begin()
         finally:
-            self.fp = file
+            if self.fp is not None:  # begin closes what it does not understand
+                self.fp = file
         if not lines.last:
             raise http.client.IncompleteRead(b"")
 

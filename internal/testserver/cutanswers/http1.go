@@ -49,6 +49,9 @@ func writeHTTP1(out *bufio.Writer, v *Vector) bool {
 	}
 	if v.Cut == "header" {
 		head = head[:len(head)/2]
+		if v.By == "garbage" {
+			head = "\x16\x03\x01garbage\r\n\r\n"
+		}
 		out.WriteString(head) //nolint:errcheck // Flush tells.
 		return false
 	}
