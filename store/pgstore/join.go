@@ -88,12 +88,16 @@ func (j *sqlJoiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	case j.in == nil:
 		return nil, errors.New("pgstore: join: the transaction is nil")
 	}
-	if err := j.store.gate.Enter("join a transaction", verb.Writes); err != nil {
-		return nil, err
-	}
 	t := &sqlTransaction{store: j.store, tx: j.tx, depth: 1}
 	if j.outer != nil {
-		t.depth = j.outer.depth + 1
+		t.depth, t.within = j.outer.depth+1, &j.outer.turn
+	}
+	if err := t.within.take(); err != nil {
+		return nil, err
+	}
+	if err := j.store.gate.Enter("join a transaction", verb.Writes); err != nil {
+		t.within.give()
+		return nil, err
 	}
 	t.in = &savepointSession{Execer: j.in, name: "semel_sql_" + strconv.Itoa(t.depth)}
 	j.last = t

@@ -30,6 +30,8 @@ type transaction struct {
 	wire      wire
 	nest      *nest        // of a transaction inside of another one
 	outer     *transaction // the one in the context around the work's, of whatever store
+	within    *turn        // of the transaction that it is nested in
+	turn      turn         // of what is nested in it
 	depth     int          // how many are around it
 	first     *first
 

@@ -192,6 +192,7 @@ func (t *transaction) leave() {
 		return
 	}
 	t.left = true
+	t.within.give()
 	if t.pooled != nil {
 		t.disconnect()
 	}

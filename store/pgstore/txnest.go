@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,6 +24,25 @@ func newNest(depth int) *nest {
 	return &nest{
 		begin: &statement{sql: name}, release: &statement{sql: "RELEASE " + name},
 		undo: &statement{sql: "ROLLBACK TO " + name}, drop: &statement{sql: "RELEASE " + name},
+	}
+}
+
+// turn lets one intent at a time be worked on inside of a transaction: savepoints that
+// interleave would undo each other's rows.
+type turn struct{ taken atomic.Bool }
+
+var errAtOnce = errors.New("pgstore: another intent is being worked on inside of this transaction (a transaction is used by one goroutine at a time)")
+
+func (t *turn) take() error {
+	if t != nil && !t.taken.CompareAndSwap(false, true) {
+		return errAtOnce
+	}
+	return nil
+}
+
+func (t *turn) give() {
+	if t != nil {
+		t.taken.Store(false)
 	}
 }
 
@@ -115,7 +135,14 @@ func (s *Store) nested(outer *transaction, conn *pgx.Conn) (*transaction, error)
 	if conn == nil || conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return nil, errNotOpen
 	}
+	if outer != nil {
+		t.within = &outer.turn
+	}
+	if err := t.within.take(); err != nil {
+		return nil, err
+	}
 	if err := s.gate.Enter("join a transaction", verb.Writes); err != nil {
+		t.within.give()
 		return nil, err
 	}
 	t.nest = newNest(t.depth)

@@ -18,11 +18,13 @@ var _ semel.Tx = (*sqlTransaction)(nil)
 // way of the row (see [transaction]): one statement claims and one finishes,
 // and a driver sends each on its own.
 type sqlTransaction struct {
-	store *Store
-	in    sqlSession
-	tx    *sql.Tx         // what the work gets; nil where the caller's handle is another one
-	depth int             // how many are around it
-	outer *sqlTransaction // the one in the context around the work's, of whatever store
+	store  *Store
+	in     sqlSession
+	within *turn           // of the transaction that it is nested in
+	turn   turn            // of what is nested in it
+	tx     *sql.Tx         // what the work gets; nil where the caller's handle is another one
+	depth  int             // how many are around it
+	outer  *sqlTransaction // the one in the context around the work's, of whatever store
 
 	state            txState
 	won              bool // the claim: the work had its turn
@@ -248,6 +250,7 @@ func (t *sqlTransaction) Rollback() error {
 	t.state = txEnded
 	t.in.end()
 	t.in = nil
+	t.within.give()
 	t.store.gate.Leave()
 	return nil // a connection that breaks here is rolled back by the server
 }

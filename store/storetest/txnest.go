@@ -15,6 +15,7 @@ func nestedTxRules() []TxRule {
 		{Name: "nested/commit", Promise: 4, Says: "an intent inside of another commits with it, and what failed in it is undone alone", check: nestedCommit, needs: nests},
 		{Name: "nested/rollback", Promise: 3, Says: "an intent inside of another is rolled back with it, but what became unknown stays so", check: nestedRollback, needs: nests},
 		{Name: "nested/transactor", Promise: 4, Says: "a transactor inside of work takes part in its transaction", check: nestedTransactor, needs: nests},
+		{Name: "nested/at-once", Promise: 4, Says: "a transaction takes one intent at a time, because savepoints that interleave undo each other", check: nestedAtOnce, needs: nests},
 		{Name: "nested/circle", Promise: 8, Says: "of two transactions that want each other's keys one is undone, and runs again", check: nestedCircle, needs: nests, writers: 2},
 		{Name: "join/end", Promise: 4, Says: "what joined the caller's transaction is recorded when that commits, or not at all", check: joinEnd, needs: joins},
 		{Name: "join/failed", Promise: 4, Says: "what failed is undone alone, and the caller's transaction goes on", check: joinFailed, needs: joins},
@@ -175,6 +176,24 @@ func nestedTransactor(c *txCheck) {
 	c.left(g, map[string]semel.State{
 		"outer kept": semel.StateCompleted, "inner kept": semel.StateCompleted, "failed kept": semel.StateAbsent, "unknown kept": semel.StateUnknown,
 		"outer undone": semel.StateAbsent, "inner undone": semel.StateAbsent, "failed undone": semel.StateAbsent, "unknown undone": semel.StateUnknown,
+	})
+}
+
+func nestedAtOnce(c *txCheck) {
+	g := c.guard(semel.Policy{})
+	c.around(g, nil, func(ctx context.Context) {
+		second := func(context.Context) { // with the context of the outer one
+			for _, do := range []doTx{c.db.Do, c.transacts} {
+				if _, err := do(ctx, g, txName("second"), txAsked(), c.neverRuns); err == nil {
+					c.Errorf("%s", c.broken("the second intent at a time must be refused"))
+				}
+			}
+		}
+		c.nest(ctx, g, work{name: "first", inside: []func(context.Context){second}})
+		c.nest(ctx, g, work{name: "third"})
+	})
+	c.left(g, map[string]semel.State{
+		"outer": semel.StateCompleted, "first": semel.StateCompleted, "second": semel.StateAbsent, "third": semel.StateCompleted,
 	})
 }
 
