@@ -7,7 +7,7 @@ import (
 )
 
 // TestKeyOutranksDerived (promise 2): under a rule that derives keys, a key in the request says what is one
-// intent: two keys are two, whatever the content, and one key is one for as long as any other.
+// intent: two keys are two, with any content, and one key is one for as long as any other.
 func TestKeyOutranksDerived(t *testing.T) {
 	t.Parallel()
 	const rule = `version: 1

@@ -16,7 +16,7 @@ func statements(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "statement of "+r.Header.Get("Cookie")+r.Header.Get("Authorization"))
 }
 
-// TestSessionsCountTogether (promise 5): a session cookie that somebody plants in a caller's browser beside the application's
+// TestSessionsCountTogether (promise 5): a session cookie that an attacker plants in a caller's browser next to the application's
 // own does not make two callers one.
 func TestSessionsCountTogether(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ routes:
 		wantWord(t, own, post(path, planted+own+"=VICTIM"), "executed")
 		got := post(path, planted+own+"=ATTACKER")
 		if got.word() != "executed" || strings.Contains(got.body, "VICTIM") {
-			t.Errorf("%s beside a planted session: the attacker got %q %s", own, got.word(), got.body)
+			t.Errorf("%s with a planted session: the attacker got %q %s", own, got.word(), got.body)
 		}
 		wantWord(t, own+" in another place", post(path, own+"=VICTIM; theme=dark; "+planted), map[bool]string{true: "executed", false: "replayed"}[own == "sessionid"])
 		wantWord(t, own+" alone", post(path, own+"=VICTIM"), "executed")
@@ -52,16 +52,16 @@ routes:
 }
 
 // TestPlantedSession (promise 5, threat 33): a token that was made for a planted session is worth nothing in a browser that has
-// another session as well, so nobody gets what its form was answered.
+// another session as well, so no attacker gets the answer to its form.
 func TestPlantedSession(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ attacker, victim string }{
-		"beside one that changes":       {"sessionid=EVIL", "sessionid=EVIL; laravel_session=VICTIM"},
-		"beside another's that changes": {"sessionid=EVIL; laravel_session=ATTACKER", "sessionid=EVIL; laravel_session=VICTIM"},
-		"beside a steady one":           {"sessionid=EVIL", "sessionid=EVIL; PHPSESSID=VICTIM"},
-		"under the same name":           {"sessionid=EVIL", "sessionid=EVIL; sessionid=VICTIM"},
-		"behind the same name":          {"sessionid=EVIL", "sessionid=VICTIM; sessionid=EVIL"},
-		"beside credentials":            {"sessionid=EVIL", "sessionid=EVIL"},
+		"with one that changes":       {"sessionid=EVIL", "sessionid=EVIL; laravel_session=VICTIM"},
+		"with another's that changes": {"sessionid=EVIL; laravel_session=ATTACKER", "sessionid=EVIL; laravel_session=VICTIM"},
+		"with a steady one":           {"sessionid=EVIL", "sessionid=EVIL; PHPSESSID=VICTIM"},
+		"under the same name":         {"sessionid=EVIL", "sessionid=EVIL; sessionid=VICTIM"},
+		"behind the same name":        {"sessionid=EVIL", "sessionid=VICTIM; sessionid=EVIL"},
+		"with credentials":            {"sessionid=EVIL", "sessionid=EVIL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestPlantedSession(t *testing.T) {
 			d := openShop(t, s, "", nil)
 			body := "_semel=" + tokensIn(d.person(t).get("/new", "Cookie", c.attacker).body)[0] + "&a=1"
 			header := []string{"Cookie", c.victim + "; semel_visitor=" + strings.Repeat("V", 22)}
-			if name == "beside credentials" {
+			if name == "with credentials" {
 				header = append(header, "Authorization", "Basic dmljdGlt")
 			}
 			if got := d.person(t).post("/invoices", body, header...); got.status != http.StatusConflict || !strings.Contains(got.body, "form-stale") {
@@ -81,7 +81,7 @@ func TestPlantedSession(t *testing.T) {
 }
 
 // TestCredentialsOfOneRequest (promises 3 and 5): where a scheme's credentials are made anew for each request, a repetition is
-// recognised by the name in them and not carried out again; its answer is shown to nobody, because anybody can
+// recognised by the name in them and not carried out again; its answer is not shown, because a stranger can
 // send the name. Where nothing stays the same, nothing is carried out.
 func TestCredentialsOfOneRequest(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestCredentialsOfOneRequest(t *testing.T) {
 			got := post(path, again)
 			check(t, name+": "+again, got, http.StatusConflict, "duplicate")
 			if strings.Contains(got.body, "statement") {
-				t.Errorf("%s: the answer is shown to whoever sends the name: %s", name, got.body)
+				t.Errorf("%s: the answer is shown to a caller that sends the name: %s", name, got.body)
 			}
 		}
 		wantWord(t, name+" of another", post(path, c.other), "executed")

@@ -15,7 +15,7 @@ import (
 var errClaimed = errors.New("the caller's name is claimed with credentials for one request, which only the application can check")
 
 // provenOnly returns a BeforeReplay of semelhttp.Options that gives no recorded answer to a caller whose name is only
-// claimed: anybody can send the user name of a Digest, and the application, which checks the rest, does not see a
+// claimed: a stranger can send the user name of a Digest, and the application, which checks the rest, does not see a
 // repetition.
 func provenOnly(sources []rules.ScopeSource) func(*http.Request, *semel.Record) error {
 	return func(r *http.Request, rec *semel.Record) error {

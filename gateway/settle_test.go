@@ -18,7 +18,7 @@ import (
 	"github.com/semel-dev/semel/internal/must"
 )
 
-// The peers of seamDoor: a proxy that it trusts, and anybody else.
+// The peers of seamDoor: a proxy that it trusts, and a stranger.
 const (
 	trustedPeer, strangePeer = "127.0.0.2", "127.0.0.1"
 	keyLine                  = "Idempotency-Key: k"
@@ -74,7 +74,7 @@ func (d *door) sendFrom(t *testing.T, peer, line string, header ...string) reply
 	return reply{status: res.StatusCode, header: res.Header, body: string(body), err: err}
 }
 
-// TestReadersSeeWhatTheUpstreamSees (promise 5, threats 2, 10 and 13): whatever a caller does to a
+// TestReadersSeeWhatTheUpstreamSees (promise 5, threats 2, 10 and 13): however a caller spells a
 // header, no part of the gateway tells two requests apart by it that the upstream sees alike, and
 // the upstream sees none apart that the gateway takes for one.
 func TestReadersSeeWhatTheUpstreamSees(t *testing.T) {
@@ -86,7 +86,7 @@ func TestReadersSeeWhatTheUpstreamSees(t *testing.T) {
 		"small letters":         func(name, value string) []string { return []string{strings.ToLower(name) + ": " + value} },
 		"underscores":           func(name, value string) []string { return []string{strings.ReplaceAll(name, "-", "_") + ": " + value} },
 		"named by Connection":   func(name, value string) []string { return []string{name + ": " + value, "Connection: " + name} },
-		"beside an underscore": func(name, value string) []string {
+		"next to an underscore": func(name, value string) []string {
 			return []string{name + ": x", strings.Replace(name, "-", "_", 1) + ": " + value}
 		},
 	}
@@ -185,7 +185,7 @@ func TestStrangerIsNotTheProxy(t *testing.T) {
 	}
 }
 
-// TestForwardedChain: a scope of X-Forwarded-For is what the trusted proxy said, without the hop that the gateway
+// TestForwardedChain: a scope of X-Forwarded-For has the words of the trusted proxy, without the hop that the gateway
 // adds: the same whichever of the proxies a request comes through.
 func TestForwardedChain(t *testing.T) {
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 type identity struct {
 	who string // "" where nothing but the visitor cookie identifies the reader
 	// visitor says that who is not enough, and the visitor cookie counts as well: the credentials are
-	// made anew for each request, so anybody can claim who, or a session cookie with a value for each
-	// answer is there, beside which another may be planted.
+	// made anew for each request, so a stranger can claim who, or a session cookie with a value for each
+	// answer is there, next to which an attacker may have planted another.
 	visitor bool
 }
 

@@ -6,7 +6,7 @@ import (
 
 // credentials are what an Authorization header says of its caller.
 type credentials struct {
-	// who is what stays the same from one request of the caller to the next; "" where nothing does.
+	// who holds the part that stays the same from one request of the caller to the next; "" where nothing does.
 	who string
 	// signed says that the credentials are made anew for each request. Then who is a claim that only the
 	// application can check.

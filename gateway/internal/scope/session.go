@@ -42,7 +42,7 @@ func (s Sessions) Set(name, value string) {
 }
 
 // Who returns the caller of the sessions: all of them together, because any of them may be planted in the caller's
-// browser by somebody else, and none alone shows which one the application goes by. "" for none.
+// browser by an attacker, and none alone shows which one the application goes by. "" for none.
 func (s Sessions) Who() string {
 	names := slices.Sorted(maps.Keys(s))
 	switch len(names) {
