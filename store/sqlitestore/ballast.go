@@ -16,7 +16,7 @@ const (
 	// ballastBytes is the size of a ballast, where an eighth of the free space is not less.
 	ballastBytes    = 4 << 20
 	minBallastBytes = 64 << 10
-	// checkpointMargin is what a checkpoint on the ballast must leave of it.
+	// checkpointMargin is the part of the ballast that a checkpoint must leave.
 	checkpointMargin = 64 << 10
 )
 
@@ -99,7 +99,7 @@ func (b *ballast) release(ctx context.Context) bool {
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-// close removes the file: without an open store there is no held claim.
+// close removes the file: a closed store has no claims to settle.
 func (b *ballast) close() {
 	if b.path != "" {
 		_ = os.Remove(b.path) // one that stays is used by the next start
