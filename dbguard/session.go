@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/pgcommit"
 )
 
 // Dialect is the kind of database that statements are written for.
@@ -105,9 +107,32 @@ func (s sqlSession) Autocommits() bool {
 	return pool
 }
 
+// hold returns where a statement runs, until release is called. What PostgreSQL commits as the
+// statement ends is not cancelled.
+func (s sqlSession) hold(ctx context.Context) (h handle, release func(), err error) {
+	db, pool := s.handle.(*sql.DB)
+	if !pool || s.dialect != dialect.PostgreSQL {
+		return s.handle, func() {}, nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	unshield := pgcommit.ShieldSQL(conn)
+	return conn, func() {
+		unshield()
+		_ = conn.Close() // it only gives it back
+	}, nil
+}
+
 // Exec implements [Session].
 func (s sqlSession) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	result, err := s.handle.ExecContext(ctx, statement, args...)
+	h, release, err := s.hold(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	result, err := h.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -116,11 +141,28 @@ func (s sqlSession) Exec(ctx context.Context, statement string, args ...any) (in
 
 // Query implements [Session].
 func (s sqlSession) Query(ctx context.Context, statement string, args ...any) (Rows, error) {
-	rows, err := s.handle.QueryContext(ctx, statement, args...) //nolint:rowserrcheck // the caller reads and closes them.
+	h, release, err := s.hold(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return rows, nil
+	rows, err := h.QueryContext(ctx, statement, args...) //nolint:rowserrcheck // the caller reads and closes them.
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return sqlRows{rows, sync.OnceFunc(release)}, nil
+}
+
+// sqlRows give the connection back when they are closed.
+type sqlRows struct {
+	*sql.Rows
+	release func()
+}
+
+// Close implements [Rows].
+func (r sqlRows) Close() error {
+	defer r.release()
+	return r.Rows.Close()
 }
 
 type sqlDatabase struct {
@@ -134,13 +176,33 @@ func (s sqlDatabase) InTx(ctx context.Context, work func(ctx context.Context, tx
 	if s.dialect == dialect.SQLite {
 		options = nil // its transactions are serializable, and its driver knows no other
 	}
-	tx, err := s.db.BeginTx(ctx, options)
+	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing; otherwise the first error counts.
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // that of the transaction
+	detach := context.AfterFunc(ctx, end)
+	tx, err := conn.BeginTx(life, options)
+	committing := false
+	defer func() {
+		if committing {
+			return
+		}
+		if tx != nil {
+			_ = tx.Rollback() // the first error counts
+		}
+		end()
+		_ = conn.Close() // it only gives it back
+	}()
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
 	if err := work(ctx, SQL(s.dialect, tx)); err != nil {
 		return err
 	}
-	return CommitError(tx.Commit())
+	if !detach() {
+		return fmt.Errorf("commit: %w", context.Cause(ctx))
+	}
+	committing = true
+	return CommitError(pgcommit.Commit(ctx, conn, tx, end))
 }

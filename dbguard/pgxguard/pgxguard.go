@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/internal/pgcommit"
 	"github.com/semel-dev/semel/internal/texts"
 )
 
@@ -61,11 +64,16 @@ func isIdle(conn *pgx.Conn) bool {
 
 // Pipeline implements the method that [dbguard.Session] describes.
 func (s session) Pipeline(ctx context.Context, texts []string, args [][]any, read func(nth int, rows dbguard.Rows) error) error {
+	h, release, err := s.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	batch := &pgx.Batch{}
 	for i, text := range texts {
 		batch.Queue(text, args[i]...)
 	}
-	results := s.handle.SendBatch(ctx, batch)
+	results := h.SendBatch(ctx, batch)
 	for i := range texts {
 		if err := readResult(results, i, read); err != nil {
 			_ = results.Close() // it says the same
@@ -81,30 +89,69 @@ func readResult(results pgx.BatchResults, nth int, read func(nth int, rows dbgua
 		return err
 	}
 	defer found.Close()
-	if err := read(nth, rows{found}); err != nil {
+	if err := read(nth, rows{found, func() {}}); err != nil {
 		return err
 	}
 	found.Close()
 	return found.Err()
 }
 
+// hold returns where a statement runs, until release is called. What the server commits as the
+// statement ends is not cancelled.
+func (s session) hold(ctx context.Context) (h Handle, release func(), err error) {
+	switch handle := s.handle.(type) {
+	case *pgxpool.Pool:
+		conn, err := handle.Acquire(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		unshield := pgcommit.Shield(conn.Conn().PgConn())
+		return conn, func() {
+			unshield()
+			conn.Release()
+		}, nil
+	case *pgx.Conn:
+		if isIdle(handle) {
+			return handle, pgcommit.Shield(handle.PgConn()), nil
+		}
+	case *pgxpool.Conn:
+		if isIdle(handle.Conn()) {
+			return handle, pgcommit.Shield(handle.Conn().PgConn()), nil
+		}
+	}
+	return s.handle, func() {}, nil
+}
+
 // Exec implements [dbguard.Session].
 func (s session) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	tag, err := s.handle.Exec(ctx, statement, args...)
+	h, release, err := s.hold(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	tag, err := h.Exec(ctx, statement, args...)
 	return tag.RowsAffected(), err
 }
 
 // Query implements [dbguard.Session].
 func (s session) Query(ctx context.Context, statement string, args ...any) (dbguard.Rows, error) {
-	found, err := s.handle.Query(ctx, statement, args...)
+	h, release, err := s.hold(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return rows{found}, nil
+	found, err := h.Query(ctx, statement, args...)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return rows{found, sync.OnceFunc(release)}, nil
 }
 
 // rows are pgx's, with the methods of database/sql.
-type rows struct{ pgx.Rows }
+type rows struct {
+	pgx.Rows
+	release func()
+}
 
 // Columns implements [dbguard.Rows].
 func (r rows) Columns() ([]string, error) {
@@ -114,6 +161,7 @@ func (r rows) Columns() ([]string, error) {
 // Close implements [dbguard.Rows].
 func (r rows) Close() error {
 	r.Rows.Close()
+	r.release()
 	return r.Err()
 }
 
@@ -142,6 +190,9 @@ func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx db
 	defer rollback(ctx, tx)
 	if err := work(ctx, Session(tx)); err != nil {
 		return err
+	}
+	if conn := tx.Conn(); conn != nil { // a stand-in may have none
+		defer pgcommit.Shield(conn.PgConn())()
 	}
 	err = tx.Commit(ctx)
 	if errors.Is(err, pgx.ErrTxCommitRollback) { // pgconn.SafeToRetry is true also where the reply was lost

@@ -174,6 +174,7 @@ func linting() []Room {
 // mechanisms are the parts of the guard that know nothing of records, and what adapters and doors in nested modules share.
 func mechanisms() []Room {
 	return []Room{
+		{Path: "internal/pgcommit", Floor: 0, Kind: Ground},
 		{Path: "internal/digest", Floor: 0, Kind: Ground},
 		{Path: "internal/envelope", Floor: 0, Kind: Ground},
 		// A holder trusts its lease as long as the transition table says.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	sqldialect "github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/store/internal/txn"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
@@ -140,14 +141,10 @@ func ending(err error) (txn.End, error) {
 		return txn.EndedByWork, nil
 	case errors.Is(err, semel.ErrRolledBack):
 		return txn.RolledBack, err
-	case number(err)/1000 == 2: // libmysql's numbers: a proxy such as ProxySQL has lost its server
-		return txn.Committed, err
+	case err != nil && !sqldialect.CommitUnknown(err):
+		return txn.RolledBack, err
 	}
-	switch number(err) {
-	case 0, errInterrupted, errKilled, errShutdown, errStatementTime, errCommit, errWriting, errBinaryLog, errHook:
-		return txn.Committed, err // or in the middle of the commit
-	}
-	return txn.RolledBack, err
+	return txn.Committed, err // or in the middle of the commit
 }
 
 // Recover implements [txn.Open].

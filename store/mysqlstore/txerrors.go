@@ -4,15 +4,8 @@ import "errors"
 
 // Numbers of errors that transactions meet.
 const (
-	errWriting       = 1026 // MySQL: to the binary log, or its copy on a replica
-	errShutdown      = 1053
-	errCommit        = 1180
 	errNoSavepoint   = 1305
-	errInterrupted   = 1317
-	errBinaryLog     = 1598 // MySQL: the transaction may be in InnoDB and not in the log
-	errKilled        = 1927
 	errStatementTime = 1969 // MariaDB
-	errHook          = 3100 // MySQL: a plugin of replication failed around the commit
 	errCertification = 3101 // MySQL: refused by another member of the group
 )
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/internal/verb"
@@ -45,7 +46,7 @@ func (s *Store) send(ctx context.Context, c *claims, v *settlements) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	return s.pool.SendBatch(ctx, &b).Close()
+	return s.commit(ctx, func(conn *pgxpool.Conn) error { return conn.SendBatch(ctx, &b).Close() })
 }
 
 // order sorts the steps of a batch by their digests: every batch locks

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/transition"
 	"github.com/semel-dev/semel/store/internal/verb"
@@ -73,8 +75,10 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (semel.Record, 
 // insert claims what has no row.
 func (s *Store) insert(ctx context.Context, p *semel.ClaimParams) (semel.Record, error) {
 	var fence, ms int64
-	err := s.pool.QueryRow(ctx, s.sql["claim"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
-		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name).Scan(&fence, &ms, nil)
+	err := s.commit(ctx, func(conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, s.sql["claim"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
+			p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name).Scan(&fence, &ms, nil)
+	})
 	if err != nil {
 		return semel.Record{}, err
 	}
@@ -92,15 +96,19 @@ func (s *Store) find(ctx context.Context, d semel.Digest) (semel.Record, error) 
 }
 
 // found decides about a row that was there.
-func (s *Store) found(ctx context.Context, p *semel.ClaimParams, rec semel.Record) (semel.Record, bool, error) {
+func (s *Store) found(ctx context.Context, p *semel.ClaimParams, rec semel.Record) (_ semel.Record, won bool, err error) {
 	answer := verb.Claim(&rec, p)
 	if answer == transition.NotWon || answer == transition.Repeated {
 		return rec, answer == transition.Repeated, nil
 	}
-	rec, won, err := scanRecord(s.pool.QueryRow(ctx, s.sql["claim_again"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
-		p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name, verb.Column(rec.Fence), answer == transition.TakenOver))
+	found := verb.Column(rec.Fence)
+	err = s.commit(ctx, func(conn *pgxpool.Conn) (err error) {
+		rec, won, err = scanRecord(conn.QueryRow(ctx, s.sql["claim_again"], p.Digest[:], p.Owner[:], p.Fingerprint[:],
+			p.Lease.Milliseconds(), p.Retention.Milliseconds(), p.Scope, p.Name, found, answer == transition.TakenOver))
+		return err
+	})
 	if noRow(err) {
-		return rec, false, errOvertaken
+		err = errOvertaken
 	}
 	return rec, won, err
 }

@@ -92,6 +92,6 @@ func (t *sqlTransactor) Transaction(ctx context.Context) (semel.Tx, error) {
 		return nil, translate("begin a transaction", err)
 	}
 	tx := &sqlTransaction{store: t.store}
-	tx.in = &ownSession{conn: conn, opts: t.opts, bind: func(begun *sql.Tx) { tx.tx = begun }}
+	tx.in = &ownSession{store: t.store, conn: conn, opts: t.opts, bind: func(begun *sql.Tx) { tx.tx = begun }}
 	return tx, nil
 }

@@ -140,9 +140,8 @@ func (t *solo) args(kept time.Duration) []any {
 
 // refused says what an error means.
 func (t *solo) refused(w *wire, err error) error {
-	f, ok := errors.AsType[*failure](err)
 	switch {
-	case ok && f.at == nil:
+	case unsure(err, nil):
 		return translate("exec", err) // the outcome is unknown
 	case lost(err, t.store.schema):
 		return fmt.Errorf("%w: pgstore: exec: %w", semel.ErrLost, err)

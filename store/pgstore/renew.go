@@ -14,8 +14,8 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 		return err
 	}
 	return s.write(ctx, "renew", func() error {
-		tag, err := s.pool.Exec(ctx, s.sql["renew"], d[:], verb.Column(f), lease.Milliseconds())
-		if err == nil && tag.RowsAffected() == 0 {
+		changed, err := s.change(ctx, s.sql["renew"], d[:], verb.Column(f), lease.Milliseconds())
+		if err == nil && changed == 0 {
 			return semel.ErrLost
 		}
 		return err

@@ -42,8 +42,8 @@ func text(note string) string {
 }
 
 func (s *Store) settle(ctx context.Context, d semel.Digest, f semel.Fence, v *semel.Settlement) error {
-	tag, err := s.pool.Exec(ctx, s.sql["settle"], d[:], verb.Column(f), v.State.String(), v.Kept, v.Outcome, v.Note, v.Retention.Milliseconds())
-	if err != nil || tag.RowsAffected() > 0 {
+	changed, err := s.change(ctx, s.sql["settle"], d[:], verb.Column(f), v.State.String(), v.Kept, v.Outcome, v.Note, v.Retention.Milliseconds())
+	if err != nil || changed > 0 {
 		return err
 	}
 	rec, err := s.lookup(ctx, d) // absent where there is none

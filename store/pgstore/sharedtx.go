@@ -301,11 +301,10 @@ func (p *sharedRun) commit() error {
 	}
 	p.queue(nil, func() { p.wire.queue(p.store.transactions().commit) })
 	err := p.wire.run(ctx)
-	failed, ok := errors.AsType[*failure](err)
 	switch {
 	case p.committed: // and if the connection broke after that
 		return nil
-	case ok && failed.at == nil:
+	case unsure(err, p.store.transactions().commit):
 		return err // the outcome is unknown
 	}
 	return together.ErrAlone
@@ -326,7 +325,7 @@ func (p *sharedRun) undo() {
 		err = p.wire.run(ctx)
 	}
 	if err != nil {
-		p.wire.hangUp()
+		p.wire.stop()
 	}
 }
 

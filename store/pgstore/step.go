@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/semel-dev/semel/internal/pgcommit"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
@@ -27,6 +30,25 @@ func (s *Store) enter(ctx context.Context, act string, writes bool, do func() er
 	}
 	defer s.gate.Leave()
 	return translate(act, tries(ctx, do))
+}
+
+// commit runs a statement that changes something, on a connection of the pool. The
+// server commits it as it ends, so the end of ctx does not cancel it.
+func (s *Store) commit(ctx context.Context, do func(*pgxpool.Conn) error) error {
+	return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		defer pgcommit.Shield(conn.Conn().PgConn())()
+		return do(conn)
+	})
+}
+
+// change is commit for a statement that returns no rows.
+func (s *Store) change(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	err = s.commit(ctx, func(conn *pgxpool.Conn) error {
+		tag, err := conn.Exec(ctx, text, args...)
+		changed = tag.RowsAffected()
+		return err
+	})
+	return changed, err
 }
 
 // tries runs a verb, and runs it again when the database says that nothing

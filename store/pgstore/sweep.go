@@ -1,6 +1,10 @@
 package pgstore
 
-import "context"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
 
 // sweepStep limits the rows that one statement of a sweep looks at.
 const sweepStep = 500
@@ -14,7 +18,9 @@ func (s *Store) Sweep(ctx context.Context, limit int) (removed int, err error) {
 	for removed < limit {
 		var due, gone int
 		err := s.write(ctx, "sweep", func() error {
-			return s.pool.QueryRow(ctx, s.sql["sweep"], sweepStep, min(limit-removed, sweepStep)).Scan(&due, &gone)
+			return s.commit(ctx, func(conn *pgxpool.Conn) error {
+				return conn.QueryRow(ctx, s.sql["sweep"], sweepStep, min(limit-removed, sweepStep)).Scan(&due, &gone)
+			})
 		})
 		if err != nil {
 			return removed, err

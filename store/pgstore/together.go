@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -94,10 +93,9 @@ func (g *execQueue) execute(conn *pgx.Conn, members []*execMember) {
 		return
 	}
 	err := c.run(ctx, w, g.store.transactions().brief)
-	f, ok := errors.AsType[*failure](err)
 	switch {
 	case err == nil:
-	case ok && f.at == nil:
+	case unsure(err, nil):
 		err = translate("exec", err) // the outcome is unknown
 	default:
 		if code(err) == codeNoStatement {

@@ -102,8 +102,7 @@ func (t *transaction) another(err error) bool {
 
 // refused says what an error of the round trip that commits means.
 func (t *transaction) refused(err error) error {
-	f, ok := errors.AsType[*failure](err)
-	if ok && f.at == nil && t.nest == nil {
+	if unsure(err, t.sql.commit) && t.nest == nil {
 		return translate("commit", err) // the outcome is unknown
 	}
 	if lost(err, t.store.schema) {
@@ -173,7 +172,7 @@ func (t *transaction) undo() {
 		err = t.wire.run(ctx)
 	}
 	if err != nil {
-		t.wire.hangUp()
+		t.wire.stop()
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 var _ semel.Tx = (*sqlTransaction)(nil)
@@ -209,17 +209,10 @@ func (t *sqlTransaction) Commit(ctx context.Context, v semel.Settlement) error {
 	switch {
 	case err == nil:
 		return nil
-	case t.depth > 0, refusedSQL(err):
+	case t.depth > 0, !dialect.CommitUnknown(err):
 		return t.undone(err)
 	}
 	return translate("commit", err) // the outcome is unknown
-}
-
-// refusedSQL reports whether an error of COMMIT says that the server rolled
-// back, rather than that it went away.
-func refusedSQL(err error) bool {
-	s := state(err)
-	return s != "" && !strings.HasPrefix(s, "57P") && !strings.HasPrefix(s, "08")
 }
 
 func (*sqlTransaction) undone(err error) error {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/semel-dev/semel/internal/pgcommit"
 )
 
 // Execer is a transaction as every library shows it in some way: *sql.Tx
@@ -19,6 +21,7 @@ type Execer interface {
 type ownSession struct {
 	*sql.Tx
 
+	store  *Store
 	conn   *sql.Conn
 	opts   *sql.TxOptions
 	cancel context.CancelFunc
@@ -43,10 +46,15 @@ func (s *ownSession) begin(ctx context.Context) error {
 	return nil
 }
 
-// commit is interrupted by the end of ctx.
+// commit goes on when ctx ends: no commit is cancelled.
 func (s *ownSession) commit(ctx context.Context) error {
-	defer context.AfterFunc(ctx, s.cancel)()
-	return s.Commit()
+	tx, conn, cancel := s.Tx, s.conn, s.cancel
+	s.Tx, s.conn = nil, nil // there is nothing to undo from here on
+	s.store.background.Add(1)
+	return pgcommit.Commit(ctx, conn, tx, func() {
+		cancel()
+		s.store.background.Done()
+	})
 }
 
 func (s *ownSession) undo() {
@@ -59,7 +67,9 @@ func (s *ownSession) undo() {
 }
 
 func (s *ownSession) end() {
-	_ = s.conn.Close() // gives it back to the pool
+	if s.conn != nil { // otherwise commit does
+		_ = s.conn.Close() // gives it back to the pool
+	}
 }
 
 // savepointSession is a savepoint in a transaction of the caller's.

@@ -15,6 +15,8 @@ type statement struct {
 	sql      string
 	oids     []uint32 // of its parameters
 	describe bool     // its rows are read by their description
+	begins   bool     // a transaction
+	commits  bool     // one
 }
 
 // txStatements are the statements of transactions.
@@ -58,8 +60,10 @@ func prepareTx(schema string, sql texts, named bool) *txStatements {
 			begin += " ISOLATION LEVEL " + level
 		}
 		all.begin[level] = add(begin)
+		all.begin[level].begins = true
 	}
 	all.commit, all.undo = add("COMMIT"), add("ROLLBACK")
+	all.commit.commits = true
 	all.lock, all.lockElse = add(sql["tx_lock"], i), add(sql["tx_lock_or_fail"], i)
 	all.draw, all.drawElse = add(sql["tx_draw"], b), add(sql["tx_draw_or_fail"], b)
 	all.patience, all.patienceEnd = add(sql["tx_patience"], t), add(sql["tx_patience_end"])

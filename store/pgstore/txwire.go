@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/pgcommit"
 )
 
 // wire sends several statements in one round trip of a connection. It speaks
@@ -47,6 +50,14 @@ type failure struct {
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
+
+// unsure reports whether the transaction may have been committed although the round
+// trip that was to commit it failed with err. commit is its last statement; with nil, any
+// may be.
+func unsure(err error, commit *statement) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && (f.at == nil || (commit == nil || f.at == commit) && dialect.CommitUnknown(f.err))
+}
 
 var errOpenRows = errors.New("the work has returned while it still reads rows (close them, or read them by pgx.CollectRows)")
 
@@ -97,10 +108,15 @@ func (w *wire) queueBind(s *statement, bind *pgproto3.Bind) {
 }
 
 // run sends what was queued and reads the answers. The first error ends what
-// follows; it is a *failure. The end of ctx breaks the connection.
+// follows; it is a *failure. The end of ctx breaks the connection. What may be
+// committing goes on then: it is never cancelled.
 func (w *wire) run(ctx context.Context) error {
 	pg := w.conn.PgConn()
 	pg.Frontend().SendSync(&pgproto3.Sync{})
+	commits := w.commits()
+	if commits {
+		defer pgcommit.Shield(w.conn.PgConn())()
+	}
 	guard := guardConn(ctx, pg.Conn())
 	err := pg.Frontend().Flush()
 	if err == nil {
@@ -111,12 +127,29 @@ func (w *wire) run(ctx context.Context) error {
 	w.queued = w.queued[:0]
 	guard.end()
 	if f, ok := errors.AsType[*failure](err); ok && f.at == nil {
-		w.hangUp() //nolint:contextcheck // what runs here must not end with the context.
+		if commits {
+			w.hangUp() //nolint:contextcheck // what runs here must not end with the context.
+		} else {
+			w.stop() //nolint:contextcheck // what runs here must not end with the context.
+		}
 		if ctx.Err() != nil {
 			f.err = fmt.Errorf("%w: %w", context.Cause(ctx), f.err)
 		}
 	}
 	return err
+}
+
+// commits reports whether the server may commit what is queued: at the end of a
+// transaction, and of statements without one.
+func (w *wire) commits() bool {
+	open := w.conn.PgConn().TxStatus() != 'I'
+	for _, s := range w.queued {
+		if s.commits {
+			return true
+		}
+		open = open || s.begins
+	}
+	return !open
 }
 
 // read takes the answers until the server is ready for more.
@@ -187,17 +220,22 @@ func (w *wire) forget(f *failure) {
 	}
 }
 
-// hangUp gives the connection up. The server, should it still work for us,
-// gets the request to stop.
+// hangUp gives the connection up. What the server still does for us goes on.
 func (w *wire) hangUp() {
-	pg := w.conn.PgConn()
-	if pg.IsClosed() {
-		return // by the driver, which does the same
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = pg.CancelRequest(ctx) // at best
-	_ = pg.Close(ctx)         // the connection is broken anyway
+	_ = w.conn.PgConn().Close(ctx) // the connection is broken anyway
+}
+
+// stop is hangUp for what cannot be committing: the server, should it still work
+// for us, gets the request to stop.
+func (w *wire) stop() {
+	if pg := w.conn.PgConn(); !pg.IsClosed() { // otherwise the driver does the same
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = pg.CancelRequest(ctx) // at best
+	}
+	w.hangUp()
 }
 
 // connGuard lets a context's end interrupt what a connection reads and writes.
