@@ -205,7 +205,7 @@ func TestLogIsBounded(t *testing.T) {
 	claimtest.WantErr(t, "", err, semel.ErrFull)
 	claimtest.Words(t, err, dir, "reached its bound of 8388608", "semel_max_bytes", "shorten the retention")
 	claimtest.Settles(t, store, inFlight, claimtest.Completed("done"))
-	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.semel"))
 	must(t, err)
 	bytes := int64(0)
 	for _, name := range files {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ type Report struct {
 type Damage struct {
 	Segment string `json:"segment"`
 	At      int64  `json:"at"` // byte of the segment at which it begins
-	// Entries counts the missing entries; 0 when their number is unknown, at the end of the log.
+	// Entries counts the missing entries; 0 when their number is unknown, at the beginning and at the end of the log.
 	Entries uint64 `json:"entries"`
 	// From and To are times of the store's clock before and after the missing entries; zero when unknown.
 	From time.Time `json:"from,omitzero"`
@@ -60,6 +61,7 @@ func Repair(ctx context.Context, dir string) (Report, error) {
 // inspection is one pass over a log.
 type inspection struct {
 	j        *journal
+	repairs  bool
 	numbers  []uint64
 	segments map[uint64]*segment // without those whose header is gone
 	dirty    map[uint64]bool     // segments that hold something, but no entry
@@ -73,10 +75,13 @@ func inspect(ctx context.Context, dir string, repair func(*inspection) error) (r
 	if err != nil {
 		return Report{}, err
 	}
-	in := inspection{j: &journal{disk: d, name: dir}, segments: map[uint64]*segment{}, dirty: map[uint64]bool{}, saved: map[string]string{}}
+	in := inspection{j: &journal{disk: d, name: dir}, repairs: repair != nil, segments: map[uint64]*segment{}, dirty: map[uint64]bool{}, saved: map[string]string{}}
 	defer func() {
 		for _, seg := range in.segments {
 			err = errors.Join(err, seg.f.Close())
+		}
+		if in.j.manifest != nil {
+			err = errors.Join(err, in.j.manifest.f.Close())
 		}
 		err = errors.Join(err, held.Close())
 	}()
@@ -95,25 +100,53 @@ func inspect(ctx context.Context, dir string, repair func(*inspection) error) (r
 	return in.report, err
 }
 
-// open opens every segment that has a header.
-func (in *inspection) open() error {
-	names, err := in.j.disk.names()
-	if err != nil {
+// list finds the segments: those that are there, and those that the manifest names.
+func (in *inspection) list() error {
+	l, err := readLayout(in.j.disk)
+	switch {
+	case err != nil:
+		return err
+	case len(l.old) > 0 && !in.repairs:
+		return fmt.Errorf("an earlier version wrote it (start the gateway once, or run semel records repair: either gives its files their present names; then check it)")
+	case len(l.old) > 0 || l.listed:
+		in.j.manifest, err = l.settle(in.j.disk)
+	}
+	in.numbers = l.numbers
+	m := in.j.manifest
+	switch {
+	case errors.Is(err, errDamaged), m == nil && err == nil && len(l.numbers) > 0:
+		in.report.Damage = append(in.report.Damage, Damage{Segment: manifestName})
+		return nil
+	case m == nil:
 		return err
 	}
-	for _, name := range names {
-		if number, ok := segmentNumber(name); ok {
-			in.numbers = append(in.numbers, number)
-		}
+	last := m.last
+	if n := len(l.numbers); n > 0 {
+		last = max(last, l.numbers[n-1])
 	}
-	slices.Sort(in.numbers)
+	in.numbers = nil
+	for number := m.first; number <= last; number++ { // what is before was being removed
+		in.numbers = append(in.numbers, number)
+	}
+	return nil
+}
+
+// open opens every segment that has a header.
+func (in *inspection) open() error {
+	if err := in.list(); err != nil {
+		return err
+	}
 	for _, number := range in.numbers {
 		seg := &segment{number: number, used: segmentHeader}
-		if seg.f, err = in.j.disk.open(segmentName(number)); err != nil {
+		var err error
+		if seg.f, err = in.j.disk.open(segmentName(number)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		var cut *cutOffError
-		err := seg.readHeader()
+		err = seg.readHeader()
 		switch {
 		case errors.As(err, &cut):
 			in.report.Damage = append(in.report.Damage, Damage{Segment: segmentName(number), At: cut.left})
@@ -240,6 +273,9 @@ func (in *inspection) between(left, right *run) Damage {
 		if in.segments[n] == nil {
 			d.lost = append(d.lost, n)
 		}
+	}
+	if left == nil && len(d.lost) > 0 {
+		d.Entries = 0
 	}
 	return d
 }

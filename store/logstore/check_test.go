@@ -37,7 +37,7 @@ func mustOpen(t *testing.T, dir string, o *logstore.Options) *logstore.Store {
 
 func segments(t *testing.T, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	names, err := filepath.Glob(filepath.Join(dir, "*.semel"))
 	claimtest.NoError(t, err)
 	return names
 }
@@ -47,6 +47,11 @@ func change(t *testing.T, path string, f func([]byte) []byte) {
 	b, err := os.ReadFile(path)
 	claimtest.NoError(t, err)
 	claimtest.NoError(t, os.WriteFile(path, f(b), 0o600))
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	claimtest.NoError(t, os.Remove(path))
 }
 
 // Promises 2 and 3: a log that lost what was acknowledged is not opened as if nothing had happened. A repair says what is
@@ -74,7 +79,17 @@ func TestDamage(t *testing.T) {
 			flip(3)(t, path)
 			flip(2048)(t, path)
 		}, 20},
-		"missing file": {4, func(t *testing.T, path string) { t.Helper(); claimtest.NoError(t, os.Remove(path)) }, 20},
+		"missing file":  {4, remove, 20},
+		"missing first": {0, remove, 60},
+		"missing last":  {-1, remove, 20},
+		"missing list": {0, func(t *testing.T, path string) {
+			t.Helper()
+			remove(t, filepath.Join(filepath.Dir(path), "manifest"))
+		}, 0},
+		"list": {0, func(t *testing.T, path string) {
+			t.Helper()
+			change(t, filepath.Join(filepath.Dir(path), "manifest"), func(b []byte) []byte { b[20] ^= 1; b[4096+20] ^= 1; return b })
+		}, 0},
 		"cut off": {4, func(t *testing.T, path string) {
 			t.Helper()
 			change(t, path, func(b []byte) []byte { return b[:4096+1500] })
@@ -85,7 +100,8 @@ func TestDamage(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "log")
 			records := filled(t, dir)
-			test.damage(t, segments(t, dir)[test.segment])
+			files := segments(t, dir)
+			test.damage(t, files[(len(files)+test.segment)%len(files)])
 			_, err := logstore.Open(t.Context(), dir, nil)
 			claimtest.Words(t, err, "damaged", "semel records check --store log:"+dir)
 			if n := strings.Count(err.Error(), "logstore: "); n != 1 {
@@ -99,7 +115,7 @@ func TestDamage(t *testing.T) {
 			if err != nil || len(before.Damage) != len(report.Damage) {
 				t.Fatalf("repair: got %+v, error %v, want what check found: %+v", before, err, report)
 			}
-			if name != "missing file" && before.Damage[0].Saved == "" {
+			if !strings.HasPrefix(name, "missing") && before.Damage[0].Saved == "" {
 				t.Errorf("no copy was kept: %+v", before.Damage)
 			}
 			if twice, err := filepath.Glob(filepath.Join(dir, "*.damaged2")); err != nil || len(twice) > 0 {

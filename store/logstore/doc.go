@@ -8,7 +8,7 @@
 //   - One process has a log at a time ([ErrInUse]).
 //   - After a failed write or sync the store refuses every verb, because it is unknown how much is on the disk. The
 //     next [Open] reads it again.
-//   - A log that lost acknowledged entries is refused. [Check] reports what is missing, and [Repair] cuts it out.
+//   - A log that lost acknowledged entries, or a whole file, is refused. [Check] reports what is missing, and [Repair] cuts it out.
 //   - On a full disk new claims return [semel.ErrFull], and held ones can still be settled.
 //   - The clock never runs backwards, not even across a restart.
 //
@@ -19,7 +19,7 @@
 //
 // A directory holds segments, files that are written in full with zeros before their first entry (segment.go), because a
 // sync is then several times as fast. An entry (entry.go) has a checksum and a number that is one more than that of the
-// entry before it.
+// entry before it. The manifest (manifest.go) names the first and the last segment.
 //
 //	claim.go, settle.go ──▶ journal.add ──▶ batch ──▶ one write, one sync ──▶ all callers that wait
 //	    │ the record in memory               next batch gathers meanwhile

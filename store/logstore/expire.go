@@ -267,9 +267,12 @@ func (s *Store) forget(seg *segment) error {
 	return nil
 }
 
-// remove removes the oldest segment, to which nothing leads any more. Unless that is durable, the next one stays, so that
-// the log has no gap after a loss of power.
+// remove removes the oldest segment, to which nothing leads any more. The manifest says so before, or it would be missing
+// after a crash. Unless that is durable, the next one stays, so that the log has no gap after a loss of power.
 func (j *journal) remove(seg *segment) error {
+	if err := j.manifest.setFirst(seg.number + 1); err != nil {
+		return err
+	}
 	if err := j.disk.remove(segmentName(seg.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

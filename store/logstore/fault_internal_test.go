@@ -85,7 +85,7 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	clock := &claimtest.Clock{}
 	d := newPowerDisk()
-	d.room = 3 * powerSegment
+	d.room = 3*powerSegment + 2*manifestSlot
 	s := openOn(t, d, Options{Now: clock.Now})
 	var held []semel.Record
 	var full error

@@ -39,9 +39,10 @@ func (b *batch) durable() bool {
 // journal adds entries to the log and syncs them: while one batch is being synced, the next one gathers.
 type journal struct {
 	disk     disk
-	name     string // the directory, for errors
-	bytes    int64  // of every segment; 0 means that they grow
-	maxBytes int64  // of all segments; 0 means no bound
+	manifest *manifest // nil until it was opened
+	name     string    // the directory, for errors
+	bytes    int64     // of every segment; 0 means that they grow
+	maxBytes int64     // of all segments; 0 means no bound
 	window   [maxSegments]atomic.Pointer[segment]
 	rolled   chan struct{} // a segment was begun
 	running  sync.WaitGroup
@@ -263,8 +264,20 @@ func (j *journal) fits(bytes int64) error {
 	return nil
 }
 
-func (j *journal) makeNext(s segment) {
+// create makes a segment, and lists it before anything is added.
+func (j *journal) create(s segment) (*segment, error) {
 	made, err := createSegment(j.disk, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.manifest.setLast(s.number); err != nil {
+		return nil, errors.Join(err, made.f.Close())
+	}
+	return made, nil
+}
+
+func (j *journal) makeNext(s segment) {
+	made, err := j.create(s)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err != nil {
@@ -360,7 +373,7 @@ func (j *journal) close(clock int64) error {
 			err = errors.Join(err, s.f.Close())
 		}
 	}
-	return err
+	return errors.Join(err, j.manifest.f.Close())
 }
 
 // read returns the entry at a place.

@@ -98,6 +98,9 @@ func openDir(dir string) (disk, *os.File, error) {
 // free closes the files of a store that was not opened, and lets others have the directory.
 func (s *Store) free() error {
 	var errs []error
+	if m := s.log.manifest; m != nil {
+		errs = append(errs, m.f.Close())
+	}
 	for i := range s.log.window {
 		if seg := s.log.window[i].Load(); seg != nil {
 			errs = append(errs, seg.f.Close())

@@ -20,6 +20,7 @@ type powerDisk struct {
 	mu      sync.Mutex // guards the fields below, and the files
 	files   map[string]*powerFile
 	durable map[string]*powerFile // by the names that a loss of power leaves
+	renamed [][2]string           // since the last sync
 	left    int                   // operations until the power goes; -1: it stays
 	syncErr error                 // what every sync of a file returns
 	short   bool                  // writes stop half-way
@@ -87,6 +88,7 @@ func (d *powerDisk) rename(from, to string) error {
 	}
 	d.files[to] = d.files[from]
 	delete(d.files, from)
+	d.renamed = append(d.renamed, [2]string{from, to})
 	return nil
 }
 
@@ -109,7 +111,7 @@ func (d *powerDisk) sync() error {
 	if err := d.step(); err != nil {
 		return err
 	}
-	d.durable = maps.Clone(d.files)
+	d.durable, d.renamed = maps.Clone(d.files), nil
 	return nil
 }
 
@@ -118,14 +120,22 @@ func (d *powerDisk) cut(rng *rand.Rand) *powerDisk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	after := newPowerDisk()
-	names := maps.Clone(d.durable)
+	names, kept := maps.Clone(d.durable), map[string]bool{}
+	for _, r := range d.renamed { // a file that is renamed has one of the names
+		if f := d.durable[r[0]]; f != nil && d.files[r[1]] == f {
+			if kept[r[0]], kept[r[1]] = true, true; rng.IntN(2) == 0 {
+				delete(names, r[0])
+				names[r[1]] = f
+			}
+		}
+	}
 	for name, f := range d.files { // what was not synced may have arrived
-		if names[name] != f && rng.IntN(2) == 0 {
+		if names[name] != f && !kept[name] && rng.IntN(2) == 0 {
 			names[name] = f
 		}
 	}
 	for name := range d.durable {
-		if d.files[name] == nil && rng.IntN(2) == 0 {
+		if d.files[name] == nil && !kept[name] && rng.IntN(2) == 0 {
 			delete(names, name)
 		}
 	}

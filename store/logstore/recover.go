@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/semel-dev/semel"
 )
@@ -29,16 +28,16 @@ type recovery struct {
 // recover reads the log. Every synced entry must be readable; the last one may be followed by what is left of at most one
 // batch that was never acknowledged, which is cut off. Anything else is damage, and is refused.
 func (s *Store) recover(ctx context.Context) error {
-	segments, err := s.log.openSegments()
+	segments, err := s.openLog(ctx)
 	if err != nil {
-		return err
+		return s.log.refuse(err)
 	}
 	r := &recovery{s: s, now: milliseconds(s.clock.now()), durable: &batch{done: make(chan struct{})}}
 	close(r.durable.done)
 	if len(segments) == 0 {
-		first, err := createSegment(s.log.disk, segment{number: 1, bytes: s.log.firstBytes(), clock: r.now})
+		first, err := s.log.create(segment{number: 1, bytes: s.log.firstBytes(), clock: r.now})
 		if err != nil {
-			return fmt.Errorf("logstore: %s: %w (free space on the disk, or name another directory)", s.log.name, err)
+			return errors.Join(fmt.Errorf("logstore: %s: %w (free space on the disk, or name another directory)", s.log.name, err), s.log.disk.remove(manifestName))
 		}
 		segments = append(segments, first)
 		s.log.window[1].Store(first)
@@ -53,6 +52,28 @@ func (s *Store) recover(ctx context.Context) error {
 	return r.finish(segments, last)
 }
 
+// openLog opens the files. A log without a manifest gets one if an earlier version wrote it.
+func (s *Store) openLog(ctx context.Context) ([]*segment, error) {
+	j := s.log
+	l, err := readLayout(j.disk)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.old) > 0 && !l.listed {
+		s.logger.LogAttrs(ctx, slog.LevelWarn, "logstore: an earlier version wrote this log, without a list of its segments: whether its first or last ones are missing "+
+			"cannot be checked this once; it gets the list, and other names, which that version does not read", slog.String("dir", j.name))
+	}
+	for _, name := range l.rest {
+		if err := j.disk.remove(name); err != nil {
+			return nil, err
+		}
+	}
+	if j.manifest, err = l.settle(j.disk); err != nil {
+		return nil, err
+	}
+	return j.openSegments(&l)
+}
+
 func (j *journal) firstBytes() int64 {
 	if j.bytes > 0 {
 		return j.bytes
@@ -60,32 +81,25 @@ func (j *journal) firstBytes() int64 {
 	return firstSegment
 }
 
-// openSegments opens the files of the log in their order, and removes what was never one.
-func (j *journal) openSegments() ([]*segment, error) {
-	names, err := j.disk.names()
-	if err != nil {
-		return nil, fmt.Errorf("logstore: %s: %w", j.name, err)
-	}
-	var numbers []uint64
-	for _, name := range names {
-		if number, ok := segmentNumber(name); ok {
-			numbers = append(numbers, number)
-		}
-		if strings.HasSuffix(name, segmentSuffix+newSuffix) {
-			if err := j.disk.remove(name); err != nil {
-				return nil, fmt.Errorf("logstore: %s: %w", j.name, err)
-			}
+// openSegments opens the files of the log in their order, and removes those that were being removed.
+func (j *journal) openSegments(l *layout) ([]*segment, error) {
+	numbers, first, last := l.numbers, j.manifest.first, j.manifest.last
+	for ; len(numbers) > 0 && numbers[0] < first; numbers = numbers[1:] {
+		if err := j.disk.remove(segmentName(numbers[0])); err != nil {
+			return nil, err
 		}
 	}
-	slices.Sort(numbers)
+	if n := len(numbers); n > 0 {
+		last = max(last, numbers[n-1])
+	}
 	segments := make([]*segment, 0, len(numbers))
-	for i, number := range numbers {
-		if i > 0 && number != numbers[i-1]+1 {
-			return nil, j.refuse(fmt.Errorf("segment %s is %w: it is missing", segmentName(numbers[i-1]+1), errDamaged))
+	for number := first; number <= last; number++ {
+		if len(numbers) == len(segments) || numbers[len(segments)] != number {
+			return nil, fmt.Errorf("segment %s is %w: it is missing", segmentName(number), errDamaged)
 		}
 		seg, err := openSegment(j.disk, number)
 		if err != nil {
-			return nil, j.refuse(err)
+			return nil, err
 		}
 		j.window[number%maxSegments].Store(seg)
 		segments = append(segments, seg)
@@ -256,6 +270,9 @@ func (r *recovery) finish(segments []*segment, last int) error {
 		j.fence = uint64(max(1, now))
 	}
 	j.oldest, j.current = segments[0].number, segments[last]
+	if err := j.manifest.setLast(segments[min(last+1, len(segments)-1)].number); err != nil {
+		return fmt.Errorf("logstore: %s: %w", j.name, err)
+	}
 	for i, seg := range slices.Backward(segments) { // a crash must not leave a hole
 		if i <= last+1 {
 			j.total += seg.bytes

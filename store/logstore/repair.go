@@ -19,7 +19,15 @@ func (in *inspection) repair() error {
 			return fmt.Errorf("repair %s: %w", d.Segment, err)
 		}
 	}
-	return in.j.disk.sync()
+	return errors.Join(in.relist(), in.j.disk.sync())
+}
+
+// relist makes a manifest of what is there in the place of one that is damaged.
+func (in *inspection) relist() (err error) {
+	if in.j.manifest == nil && len(in.numbers) > 0 {
+		in.j.manifest, err = createManifest(in.j.disk, in.numbers[0], in.numbers[len(in.numbers)-1])
+	}
+	return err
 }
 
 // save copies the damaged segments unchanged, each once.
@@ -83,6 +91,9 @@ func (in *inspection) copyFile(name string) (saved string, err error) {
 }
 
 func (in *inspection) fix(d *Damage) error {
+	if d.Segment == manifestName {
+		return nil // relist
+	}
 	if d.right == nil && len(d.lost) == 0 {
 		return in.lengthen(d)
 	}
@@ -131,7 +142,7 @@ func (in *inspection) replace(number uint64, gap *entry, with bool) error {
 
 // lengthen restores the size of a truncated segment.
 func (in *inspection) lengthen(d *Damage) error {
-	number, _ := segmentNumber(d.Segment)
+	number, _ := segmentNumber(d.Segment, segmentSuffix)
 	seg := in.segments[number]
 	zeros := make([]byte, min(zerosAtOnce, seg.bytes))
 	for at := d.At; at < seg.bytes; at += int64(len(zeros)) {

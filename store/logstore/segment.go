@@ -15,7 +15,8 @@ import (
 
 const (
 	segmentHeader = 4096
-	segmentSuffix = ".log"
+	segmentSuffix = ".semel"
+	oldSuffix     = ".log" // of segments of the first versions, which had no manifest
 	newSuffix     = ".new" // of a segment that is not complete yet
 	formatVersion = 1
 	magic         = "semellog"
@@ -62,14 +63,16 @@ type lifeEnd struct {
 
 func segmentName(number uint64) string { return fmt.Sprintf("%012d%s", number, segmentSuffix) }
 
-// segmentNumber reads a name; ok is false for other files.
-func segmentNumber(name string) (number uint64, ok bool) {
-	digits, ok := strings.CutSuffix(name, segmentSuffix)
+func oldName(number uint64) string { return fmt.Sprintf("%012d%s", number, oldSuffix) }
+
+// segmentNumber reads a name that ends in suffix; ok is false for other files.
+func segmentNumber(name, suffix string) (number uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {
 		return 0, false
 	}
 	number, err := strconv.ParseUint(digits, 10, 64)
-	return number, err == nil && segmentName(number) == name
+	return number, err == nil && fmt.Sprintf("%012d%s", number, suffix) == name
 }
 
 // createSegment makes a file of zeros with a header, which is there whole or not at all.

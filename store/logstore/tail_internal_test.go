@@ -42,6 +42,9 @@ func newTailDisk() *tailDisk {
 		}
 		d.segments[i], d.files[segmentName(s.number)] = s, &powerFile{d: d.powerDisk, now: b}
 	}
+	if _, err := createManifest(d.powerDisk, 1, 2); err != nil {
+		panic(err)
+	}
 	for i, state := range []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateUnknown, semel.StateCancelled, semel.StateCompleted} {
 		e := tailEntry(uint64(i+1), byte(i+1))
 		e.state, e.outcome = state, bytes.Repeat([]byte{byte(i)}, 40*i)
