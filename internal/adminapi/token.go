@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/secretfile"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -68,15 +68,11 @@ func NewToken(name, secret string, readOnly bool) (Token, error) {
 // are skipped. A file that others than its owner and group can read is refused.
 // Errors name file and line, and never repeat its content.
 func LoadTokens(file string) ([]Token, error) {
-	f, err := os.Open(file) //nolint:gosec // the operator names the file.
+	f, info, err := secretfile.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the admin tokens: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // it was only read.
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read the admin tokens: %w", err)
-	}
 	if open := info.Mode().Perm() & tooOpen; open != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("read the admin tokens: others can reach %s, its mode is %04o (run: chmod 600 %s)", file, info.Mode().Perm(), file)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -20,18 +21,28 @@ type Line struct {
 	Text   string
 }
 
+// Open opens a file for reading, and returns what is known of it. It refuses what is not a regular file: opening a pipe
+// would wait for its writer.
+func Open(name string) (*os.File, fs.FileInfo, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is not a regular file (write the secrets into a file, and name that)", name)
+	}
+	file, err := os.Open(name) //nolint:gosec // the operator names the file.
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	return file, info, err
+}
+
 // Lines returns the secrets of a file, one per line. It refuses a file that others can
 // read or change, and one without a secret.
 func Lines(name string) ([]Line, error) {
-	file, err := os.Open(name) //nolint:gosec // the operator names the file.
+	file, info, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read.
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
 	if mode := info.Mode().Perm(); mode&0o027 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("%s: others can read or change this file (mode %04o), and so get the keys. Run: chmod 600 %s", name, mode, name)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // disk is the directory of a store. Tests replace it by one that loses power.
@@ -37,6 +38,7 @@ type folder string
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
+	looseMode  = 0o022 // of a directory in which others can replace files
 )
 
 // openFolder makes the directory if it has to.
@@ -48,6 +50,9 @@ func openFolder(path string) (folder, error) {
 	switch {
 	case err == nil && !info.IsDir():
 		return "", fmt.Errorf("logstore: %s is not a directory (a log is a directory of its own)", path)
+	case err == nil && info.Mode().Perm()&looseMode != 0 && runtime.GOOS != "windows":
+		return "", fmt.Errorf("logstore: others can change the files in %s, its mode is %04o (run: chmod 700 %s, or name a directory in it, which is made)",
+			path, info.Mode().Perm(), path)
 	case err == nil:
 		return folder(path), nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -69,12 +74,12 @@ func (d folder) names() ([]string, error) {
 }
 
 func (d folder) open(name string) (file, error) {
-	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR, 0) //nolint:gosec // the operator's directory.
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|noFollow, 0) //nolint:gosec // the operator's directory.
 	return osFile{f}, err
 }
 
 func (d folder) create(name string) (file, error) {
-	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode) //nolint:gosec // the operator's directory.
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|os.O_CREATE|os.O_TRUNC|noFollow, fileMode) //nolint:gosec // the operator's directory.
 	return osFile{f}, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 )
 
+const noFollow = 0
+
 func lock(string) (*os.File, error) {
 	return nil, errors.New("logstore: this system has no locks that end with the process (use SQLite)")
 }

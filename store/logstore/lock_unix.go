@@ -5,22 +5,31 @@ package logstore
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 )
 
+// noFollow refuses a file that is a symbolic link: whoever made it would choose what is overwritten.
+const noFollow = syscall.O_NOFOLLOW
+
+const maxHolder = 64 // bytes of the file
+
 // lock locks the directory for this process. The system releases the lock when the process ends, cleanly or not.
 func lock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode) //nolint:gosec // the operator's directory.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, fileMode) //nolint:gosec // the operator's directory.
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("logstore: %s is a symbolic link, which is not followed (remove it)", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("logstore: %w (the directory must be writable for this user)", err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		holder, _ := os.ReadFile(path) //nolint:gosec // the operator's directory.
+		holder, _ := io.ReadAll(io.LimitReader(f, maxHolder))
 		_ = f.Close()
 		return nil, fmt.Errorf("logstore: %s is %w%s: a log belongs to one at a time (while a gateway has it, its admin API and console show the records; "+
 			"stop it before you check or repair the log; several processes can share a SQLite file)", dir, ErrInUse, holderSuffix(string(holder)))

@@ -13,9 +13,10 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
+const nobody = 65534 // a user that owns no files
+
 // childUnprivileged gives up root, opens the log, and prints the errors that it gets.
 func childUnprivileged(ctx context.Context, args []string) error {
-	const nobody = 65534 // a user that owns no files
 	if os.Getuid() == 0 {
 		if err := syscall.Setuid(nobody); err != nil {
 			return err
@@ -40,8 +41,10 @@ func TestOpenRefused(t *testing.T) {
 	}{
 		"read-only":      {0o555, false, []string{"writable for this user"}},
 		"not searchable": {0o000, false, []string{"permission denied"}},
-		"all fine":       {0o777, false, []string{"opened"}},
-		"a file":         {0o777, true, []string{"not a directory"}},
+		"others write":   {0o777, false, []string{"others can change the files", "0777", "chmod 700"}},
+		"a group writes": {0o770, false, []string{"others can change the files", "chmod 700"}},
+		"all fine":       {0o700, false, []string{"opened"}},
+		"a file":         {0o755, true, []string{"not a directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +61,9 @@ func TestOpenRefused(t *testing.T) {
 				claimtest.NoError(t, os.WriteFile(place, nil, 0o600))
 			}
 			claimtest.NoError(t, os.Chmod(dir, c.mode))
+			if os.Getuid() == 0 {
+				claimtest.NoError(t, os.Chown(dir, nobody, nobody))
+			}
 			out, err := storetest.Command(t, "unprivileged", place).Output()
 			claimtest.NoError(t, err)
 			for _, w := range c.want {
