@@ -42,6 +42,7 @@ Flags of every verb:
 Environment:
   Every flag can also be given as SEMEL_ and its name in capitals, with _ for -:
   SEMEL_LOG_FORMAT=json is --log-format json. A flag on the command line wins.
+  Another name that begins with SEMEL_ is an error.
 {{with index .Annotations "environment"}}{{.}}
 {{end}}
 Exit codes:
@@ -55,15 +56,20 @@ Exit codes:
 // newRoot returns the command tree.
 func newRoot(p *process) *cobra.Command {
 	root := &cobra.Command{
-		Use:               "semel",
-		Short:             "Make a create safe to send twice",
-		Long:              rootLong,
-		Example:           rootExample,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.readEnvironment(cmd.Flags()) },
-		Args:              cobra.ArbitraryArgs,
-		RunE:              p.wantVerb,
+		Use:           "semel",
+		Short:         "Make a create safe to send twice",
+		Long:          rootLong,
+		Example:       rootExample,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkEnvironment(cmd.Root(), p.environment); err != nil {
+				return err
+			}
+			return p.readEnvironment(cmd.Flags())
+		},
+		Args: cobra.ArbitraryArgs,
+		RunE: p.wantVerb,
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
@@ -122,5 +128,5 @@ func (p *process) readEnvironment(flags *pflag.FlagSet) error {
 
 // variable returns the environment variable for a flag.
 func variable(flag string) string {
-	return "SEMEL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -31,6 +31,7 @@ type process struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	environment    []string // all of it, as NAME=VALUE
 	telemetry      Telemetry
 }
 
@@ -54,7 +55,7 @@ func Main(telemetry Telemetry) int {
 		<-signals
 		os.Exit(exitSignalled) // the second one ends the process at once
 	}()
-	return execute(ctx, &process{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, telemetry: telemetry}, os.Args[1:])
+	return execute(ctx, &process{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, environment: os.Environ(), telemetry: telemetry}, os.Args[1:])
 }
 
 // run is execute for a process without telemetry.
