@@ -59,12 +59,12 @@ func (t *table) scripts() []string {
 func (t *table) prepare(ctx context.Context, readOnly bool) error {
 	have, err := t.version(ctx)
 	if err != nil {
-		return fmt.Errorf("archive: read the schema of %s: %w", t.name, err)
+		return fmt.Errorf("archive: read the schema of %s: %w%s", t.name, err, t.remedy(err))
 	}
 	latest := len(t.scripts())
 	if have < latest && !readOnly {
 		if err := t.migrate(ctx, have); err != nil {
-			return fmt.Errorf("archive: make the table %s: %w", t.name, err)
+			return fmt.Errorf("archive: make the table %s: %w%s", t.name, err, t.remedy(err))
 		}
 		have = latest
 	}
@@ -77,6 +77,16 @@ func (t *table) prepare(ctx context.Context, readOnly bool) error {
 		return fmt.Errorf("archive: the table %s is at schema %d, want %d (start a program that writes it once)", t.name, have, latest)
 	}
 	return nil
+}
+
+// remedy says what to do about a right that the user lacks.
+func (t *table) remedy(err error) string {
+	const privilege, tableDenied, databaseDenied = "42501", 1142, 1044
+	if r, ok := dialect.Refused(err); !ok || r.State != privilege && r.Number != tableDenied && r.Number != databaseDenied {
+		return ""
+	}
+	return fmt.Sprintf(" (open the log once as the user that runs migrations, which makes the tables, then grant this one SELECT, INSERT and DELETE on %s and SELECT on %s_migration)",
+		t.name, t.name)
 }
 
 // version returns the schema of the tables, 0 where there are none.
