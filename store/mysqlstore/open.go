@@ -101,7 +101,7 @@ func open(ctx context.Context, db, txDB *sql.DB, opts *Options) (*Store, error) 
 	if s.server, err = inspect(ctx, db, s.dialect); err != nil {
 		return nil, err
 	}
-	if err := s.server.refuse(opts.ReadOnly); err != nil {
+	if err := verb.Unfit(s.server.refuse(opts.ReadOnly)); err != nil {
 		return nil, err
 	}
 	if err := s.prepareSchema(ctx, opts); err != nil {

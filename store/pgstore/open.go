@@ -152,7 +152,7 @@ func (s *Store) prepare(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := srv.check(o.ReadOnly); err != nil {
+	if err := verb.Unfit(srv.check(o.ReadOnly)); err != nil {
 		return err
 	}
 	if err := s.checkTransactions(ctx); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 )
 
 // errUnfit marks what [Store.Check] finds wrong with a server that answered.
-var errUnfit = errors.New("redisstore: the server breaks a promise")
+var errUnfit = verb.Unfit(errors.New("redisstore: the server breaks a promise"))
 
 // health holds what the last check found. The zero health is a fit server.
 type health struct {

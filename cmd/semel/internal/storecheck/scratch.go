@@ -22,6 +22,6 @@ func failovers() map[string]string {
 	return map[string]string{
 		"postgres": sync,
 		"mysql":    sync,
-		"redis":    "Redis can lose claims and outcomes that it has acknowledged, and WAIT only makes it rarer: an intent can then be executed twice (docs/storage.md).",
+		"redis":    "A replica may lack claims and outcomes that were acknowledged: intents can be executed twice. With semel_replicas=N in the DSN, where a master has N replicas, nothing that was acknowledged is lost unless a replica crashes as well (docs/storage.md, \"A failover of Redis\").",
 	}
 }
