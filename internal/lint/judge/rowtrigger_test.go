@@ -16,6 +16,7 @@ var transitionHoles = []hole{
 	{"outer join with the rows", pg, transitions + `create table x(v int); insert into x values (1); create function f() returns trigger language plpgsql as $$ begin insert into log(n) select x.v from x left join rows r on r.id=x.v; return null; end $$;
 		create trigger a after delete on u referencing old table as rows for each statement execute function f();`, "delete from u where s='new'"},
 }
+
 // Row triggers that fire several times for one statement.
 const rowByRow = `create table x(id int not null primary key, a int); insert into x values (1,0),(2,0);
 create table u(id int not null primary key, n int not null default 0, g int not null default 1); insert into u(id) values (1),(2);`
