@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/secretfile"
 )
 
-// A pipe, which nobody may ever write to, is refused at once.
+// A pipe, which may never get a writer, is refused at once.
 func TestLinesRefusesAPipe(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "pipe")

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// noFollow refuses a file that is a symbolic link: whoever made it would choose what is overwritten.
+// noFollow refuses a symbolic link, which could lead to any file of this user.
 const noFollow = syscall.O_NOFOLLOW
 
 const maxHolder = 64 // bytes of the file
