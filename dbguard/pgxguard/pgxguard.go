@@ -191,7 +191,7 @@ func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx db
 	if err := work(ctx, Session(tx)); err != nil {
 		return err
 	}
-	if conn := tx.Conn(); conn != nil { // a stand-in may have none
+	if conn := tx.Conn(); conn != nil { // a mock may have none
 		defer pgcommit.Shield(conn.PgConn())()
 	}
 	err = tx.Commit(ctx)
