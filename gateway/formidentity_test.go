@@ -37,7 +37,7 @@ func TestFormIdentities(t *testing.T) {
 		"two sessions":           {page: []string{"Cookie", "sessionid=b; sessionid=a"}, post: []string{"Cookie", "sessionid=b; sessionid=a"}},
 		"one more session":       {page: []string{"Cookie", "sessionid=a"}, post: []string{"Cookie", "sessionid=a; PHPSESSID=b"}, refused: true},
 		"one that changes too":   {page: []string{"Cookie", "sessionid=a; session=a"}, set: []string{"session=b"}, post: []string{"Cookie", "sessionid=a; session=c"}},
-		"another beside it":      {page: []string{"Cookie", "sessionid=a; session=a"}, post: []string{"Cookie", "sessionid=b; session=a"}, refused: true},
+		"another next to it":     {page: []string{"Cookie", "sessionid=a; session=a"}, post: []string{"Cookie", "sessionid=b; session=a"}, refused: true},
 		"a changing one is gone": {page: []string{"Cookie", "sessionid=a; session=a"}, post: []string{"Cookie", "sessionid=a"}},
 		"Digest":                 {page: []string{"Authorization", `Digest username="a", nc=1`}, post: []string{"Authorization", `Digest username="a", nc=2`}},
 		"another Digest":         {page: []string{"Authorization", `Digest username="a", nc=1`}, post: []string{"Authorization", `Digest username="b", nc=1`}, refused: true},

@@ -105,13 +105,13 @@ type attempt struct {
 	query    string // of the request with its tokens; "" where there are none in it
 
 	// What tokenKey found.
-	who    string          // whose the form is; "" for as the rule says
-	guest  bool            // only the token says whose
-	name   string          // the key, "" for none
-	token  formguard.Token // when there is a name
-	looked bool            // whether the body has been scanned
-	tokens bool            // whether there are any in it
-	length int64           // of the body without them
+	principal string          // whose the form is; "" for as the rule says
+	guest     bool            // only the token says whose
+	name      string          // the key, "" for none
+	token     formguard.Token // when there is a name
+	looked    bool            // whether the body has been scanned
+	tokens    bool            // whether there are any in it
+	length    int64           // of the body without them
 
 	// unverified is set for a request with a token that cannot be verified now, and
 	// ambiguous for a form that can be read in more than one way.

@@ -251,8 +251,8 @@ func (in *inserter) press(rt *Route) *formguard.Press {
 	}
 	var press *formguard.Press
 	minter, err := in.page.forms.secrets.minter(in.page.request.Context()) // it was there a moment ago
-	if who := in.page.who(rt.Rule); who != "" && err == nil {
-		press = in.page.pressOf(minter, rt.Rule.Name, who)
+	if principal := in.page.principal(rt.Rule); principal != "" && err == nil {
+		press = in.page.pressOf(minter, rt.Rule.Name, principal)
 	}
 	in.presses[rt] = press
 	return press
@@ -260,11 +260,11 @@ func (in *inserter) press(rt *Route) *formguard.Press {
 
 // pressOf returns what makes tokens for the reader; those for a guest lead back to
 // it.
-func (p *pageWriter) pressOf(minter *formguard.Minter, route, who string) *formguard.Press {
-	if p.fresh != "" && who == visitorIdentity(p.fresh) && isGuest(p.request, &p.reader.ownCookies) {
-		return minter.PressFor(p.fresh, route, who)
+func (p *pageWriter) pressOf(minter *formguard.Minter, route, principal string) *formguard.Press {
+	if p.fresh != "" && principal == visitorIdentity(p.fresh) && isGuest(p.request, &p.reader.ownCookies) {
+		return minter.PressFor(p.fresh, route, principal)
 	}
-	return minter.Press(route, who)
+	return minter.Press(route, principal)
 }
 
 // newVisitor gives the reader a name, and has it set as a cookie.
@@ -274,14 +274,14 @@ func (p *pageWriter) newVisitor() {
 	}
 }
 
-// who returns the reader for whom a form is made, "" for none.
-func (p *pageWriter) who(rule *rules.Route) string {
+// principal returns the reader for whom a form is made, "" for none.
+func (p *pageWriter) principal(rule *rules.Route) string {
 	id, ok := p.reader.identity(rule.Scope)
 	switch {
 	case !ok:
 		return ""
 	case !id.visitor:
-		return id.who
+		return id.principal
 	case p.reader.visitor != "":
 		return id.with(p.reader.visitor)
 	case p.fresh == "" && !p.sent: // else it is too late for a cookie

@@ -188,7 +188,7 @@ func (f *formFinder) judge(action, method string) PageForm {
 // reader says what the reader of the page is known by.
 func (f *formFinder) reader(found *Route) string {
 	id, ok := f.page.reader.identity(found.Rule.Scope)
-	kind, _, _ := strings.Cut(id.who, "\n")
+	kind, _, _ := strings.Cut(id.principal, "\n")
 	switch {
 	case !ok:
 		return ReaderNone

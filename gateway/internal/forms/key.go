@@ -61,7 +61,7 @@ func (s *tokenKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, err
 	if err != nil {
 		return "", false, err
 	}
-	token, who, err := s.forms.verify(r, a, minter, result.Tokens, s.rule, s.lifetime)
+	token, principal, err := s.forms.verify(r, a, minter, result.Tokens, s.rule, s.lifetime)
 	if err != nil {
 		s.forms.count(s.rule.Name, "stale")
 		s.forms.config.Log.LogAttrs(r.Context(), slog.LevelInfo, "form refused",
@@ -70,7 +70,7 @@ func (s *tokenKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, err
 		return "", false, err
 	}
 	s.forms.count(s.rule.Name, "verified")
-	a.token, a.who = token, who
+	a.token, a.principal = token, principal
 	a.name = keyPrefix + token.Name() + ":" + base64.RawURLEncoding.EncodeToString(result.Digest[:])
 	return a.name, true, nil
 }
@@ -129,14 +129,14 @@ func (f *Forms) verify(r *http.Request, a *attempt, minter *formguard.Minter, to
 	}
 	stale := formguard.ErrForeign
 	for _, text := range tokens {
-		who := identities(r, a.visitor, rule.Scope)
-		if len(who) == 0 {
-			who = f.guests(r, a, rule, minter, text)
-			a.guest = len(who) > 0
+		principal := identities(r, a.visitor, rule.Scope)
+		if len(principal) == 0 {
+			principal = f.guests(r, a, rule, minter, text)
+			a.guest = len(principal) > 0
 		}
-		token, by, err := minter.Verify(text, rule.Name, lifetime, who...)
+		token, by, err := minter.Verify(text, rule.Name, lifetime, principal...)
 		if err == nil {
-			return token, who[by], nil
+			return token, principal[by], nil
 		}
 		if errors.Is(err, formguard.ErrExpired) {
 			stale = err
@@ -169,7 +169,7 @@ func (f *Forms) checkHeader(r *http.Request, a *attempt, rule *rules.Route, life
 	if err != nil {
 		return err
 	}
-	_, a.who, err = f.verify(r, a, minter, []string{name}, rule, lifetime)
+	_, a.principal, err = f.verify(r, a, minter, []string{name}, rule, lifetime)
 	if err != nil {
 		f.count(rule.Name, "stale")
 		return fmt.Errorf("%w: it is a form token that is not valid here, or not any more", semel.ErrKeyInvalid)
@@ -181,14 +181,14 @@ func (f *Forms) checkHeader(r *http.Request, a *attempt, rule *rules.Route, life
 // Proven reports whether the request's token says whose it is.
 func Proven(r *http.Request) bool {
 	a := attemptOf(r.Context())
-	return a != nil && a.who != ""
+	return a != nil && a.principal != ""
 }
 
 // Scope is the scope of the token where a request has one, and otherwise that of next.
 func Scope(next semelhttp.ScopeFunc) semelhttp.ScopeFunc {
 	return func(r *http.Request) (string, error) {
-		if a := attemptOf(r.Context()); a != nil && a.who != "" {
-			return scope.For(r, a.who)
+		if a := attemptOf(r.Context()); a != nil && a.principal != "" {
+			return scope.For(r, a.principal)
 		}
 		return next(r)
 	}

@@ -56,8 +56,8 @@ func (f *Forms) serveNew(w http.ResponseWriter, r *http.Request) {
 	var cookies ownCookies
 	own.Header, cookies = takeCookies(r.Header, secure(r))
 	p := &pageWriter{ResponseWriter: w, forms: f, request: own, reader: reader{request: own, ownCookies: cookies, set: http.Header{}}}
-	who := p.who(rt.Rule) //nolint:contextcheck // the request brings its context.
-	if who == "" {
+	principal := p.principal(rt.Rule) //nolint:contextcheck // the request brings its context.
+	if principal == "" {
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
 			Name: "key-invalid", Page: "for-programs", Title: "The token would have no owner", Status: http.StatusBadRequest,
 			Detail: "Send the credentials that the form will be sent with.",
@@ -70,7 +70,7 @@ func (f *Forms) serveNew(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	answer := must.Get(json.Marshal(newToken{
-		Token: string(p.pressOf(minter, rt.Rule.Name, who).Append(nil)), Field: rt.Rule.Form.Field,
+		Token: string(p.pressOf(minter, rt.Rule.Name, principal).Append(nil)), Field: rt.Rule.Form.Field,
 		ExpiresInMS: rt.Lifetime.Milliseconds(), Route: rt.Rule.Name,
 	}))
 	_, _ = w.Write(append(answer, '\n')) // the caller may have gone

@@ -18,16 +18,16 @@ import (
 // client certificate, the steady session cookies, or a cookie of the gateway's own. See
 // docs/forms.md.
 
-// identity is who a form is made for, or may be from.
+// identity names the reader that a form is made for, or may come from.
 type identity struct {
-	who string // "" where nothing but the visitor cookie identifies the reader
-	// visitor says that who is not enough, and the visitor cookie counts as well: the credentials are
-	// made anew for each request, so a stranger can claim who, or a session cookie with a value for each
+	principal string // "" where nothing but the visitor cookie identifies the reader
+	// visitor: the visitor cookie counts as well as the principal. The credentials are made anew for each request, so a stranger
+	// can claim the principal, or a session cookie with a value for each
 	// answer is there, next to which an attacker may have planted another.
 	visitor bool
 }
 
-// credentials are whose request it is by the Authorization header or the client certificate.
+// credentials identifies the caller by the Authorization header or the client certificate.
 func credentials(r *http.Request) scope.Caller {
 	return scope.Of(r, []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}})
 }
@@ -36,36 +36,36 @@ func credentials(r *http.Request) scope.Caller {
 func identify(r *http.Request, sessions scope.Sessions, sources []rules.ScopeSource) identity {
 	if len(sources) > 0 {
 		c := scope.Of(r, sources)
-		return identity{c.Who, c.Claimed}
+		return identity{c.Principal, c.Claimed}
 	}
 	c := credentials(r)
-	if c.Who != "" {
-		return identity{c.Who, c.Claimed}
+	if c.Principal != "" {
+		return identity{c.Principal, c.Claimed}
 	}
 	steady, others := sessions.Steady()
-	return identity{steady.Who(), c.Claimed || others || len(steady) == 0}
+	return identity{steady.Principal(), c.Claimed || others || len(steady) == 0}
 }
 
 // with returns the reader with the visitor cookie.
 func (id identity) with(visitor string) string {
-	if id.who == "" {
+	if id.principal == "" {
 		return visitorIdentity(visitor)
 	}
-	return id.who + "\n\n" + visitorIdentity(visitor)
+	return id.principal + "\n\n" + visitorIdentity(visitor)
 }
 
 // identities returns whom a form that the request sends may have been made for, the
 // surest first: by all that identifies its reader together. Another page may have been made
-// for a part of that, and who knows why the rest is there.
+// for a part of that: the rest may be planted.
 func identities(r *http.Request, visitor string, sources []rules.ScopeSource) []string {
 	var all []string
 	id := identify(r, scope.SessionsOf(r), sources)
-	if id.who != "" && !id.visitor {
-		all = append(all, id.who)
+	if id.principal != "" && !id.visitor {
+		all = append(all, id.principal)
 	}
 	if visitor != "" && (id.visitor || len(sources) == 0) {
 		all = append(all, id.with(visitor))
-		if id.who != "" && len(sources) == 0 { // the page was made before the reader had them
+		if id.principal != "" && len(sources) == 0 { // the page was made before the reader had them
 			all = append(all, visitorIdentity(visitor))
 		}
 	}
@@ -93,7 +93,7 @@ func (p *reader) identity(sources []rules.ScopeSource) (id identity, ok bool) {
 		r, sessions = p.afterwards(sources)
 	}
 	id = identify(r, sessions, sources)
-	return id, id.who != "" || id.visitor
+	return id, id.principal != "" || id.visitor
 }
 
 // afterwards returns the request as it would be with the cookies that the page sets, as far as the

@@ -109,8 +109,8 @@ func (f *Forms) restore(p *pageWriter, r *http.Request, a *attempt, value string
 	name := keyPrefix + id + ":" + digest
 	again := r.Clone(r.Context())
 	again.Method, again.Body, again.ContentLength = http.MethodPost, http.NoBody, 0
-	for _, who := range identities(r, a.visitor, rt.Rule.Scope) {
-		own, err := scope.For(again, who)
+	for _, principal := range identities(r, a.visitor, rt.Rule.Scope) {
+		own, err := scope.For(again, principal)
 		if err != nil {
 			continue
 		}
@@ -125,7 +125,7 @@ func (f *Forms) restore(p *pageWriter, r *http.Request, a *attempt, value string
 		case err != nil || rec.State != semel.StateCompleted:
 			continue
 		}
-		a.who, a.restored = who, name
+		a.principal, a.restored = principal, name
 		rt.Handler.ServeHTTP(p, again)
 		return true
 	}

@@ -4,20 +4,19 @@ import (
 	"strings"
 )
 
-// credentials are what an Authorization header says of its caller.
+// credentials identify the caller of an Authorization header.
 type credentials struct {
-	// who holds the part that stays the same from one request of the caller to the next; "" where nothing does.
-	who string
-	// signed says that the credentials are made anew for each request. Then who is a claim that only the
-	// application can check.
+	// principal holds the part that stays the same from one request of the caller to the next; "" where nothing does.
+	principal string
+	// signed: the credentials are made anew for each request, so principal is a claim that only the application can check.
 	signed bool
-	// unknown says that nothing is known of the scheme, so that who is the whole header.
+	// unknown: the scheme is none of [schemeOf], and principal is the whole header.
 	unknown bool
 }
 
 // authorization reads the lines of an Authorization header. Schemes have no letter case (RFC 9110, section 11.1).
 func authorization(lines []string) credentials {
-	whole := credentials{who: "header Authorization\n" + strings.Join(lines, "\n")}
+	whole := credentials{principal: "header Authorization\n" + strings.Join(lines, "\n")}
 	for _, line := range lines {
 		name, rest, found := strings.Cut(line, " ")
 		scheme, stable := schemeOf(name)
@@ -27,12 +26,12 @@ func authorization(lines []string) credentials {
 			whole.unknown = true
 		case stable == nil:
 			if len(lines) == 1 {
-				whole.who = "header Authorization\n" + scheme + " " + rest
+				whole.principal = "header Authorization\n" + scheme + " " + rest
 			}
 		case len(lines) > 1: // applications differ in which they read
 			return credentials{signed: true}
 		default:
-			return credentials{who: stableParts(scheme, rest, stable), signed: true}
+			return credentials{principal: stableParts(scheme, rest, stable), signed: true}
 		}
 	}
 	return whole
@@ -82,15 +81,15 @@ func stableParts(scheme, text string, stable []string) string {
 	if len(stable) == 0 || parameters[stable[0]] == "" {
 		return ""
 	}
-	who := "claim " + scheme
+	principal := "claim " + scheme
 	for _, name := range stable {
 		value := parameters[name]
 		if name == "credential" { // the access key, without its date and region
 			value, _, _ = strings.Cut(value, "/")
 		}
-		who += "\n" + name + "=" + value
+		principal += "\n" + name + "=" + value
 	}
-	return who
+	return principal
 }
 
 // parameter reads the value at the start of the text, quoted or not, and returns what follows it.

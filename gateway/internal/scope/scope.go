@@ -18,12 +18,12 @@ import (
 // anonymous is the principal of requests without any credentials.
 const anonymous = "anonymous"
 
-// Caller is whose request it is.
+// Caller identifies the sender of a request.
 type Caller struct {
-	// Who goes no further than into a digest; "" where nothing identifies the caller.
-	Who string
-	// Claimed says that the request carries credentials which are made anew for each request. Who is then not proven before
-	// the application has checked them, so it keeps a repetition from running, and opens no stored answer.
+	// Principal is only ever hashed; "" where nothing identifies the caller.
+	Principal string
+	// Claimed: the credentials are made anew for each request. Only the application can check them, so Principal keeps a
+	// repetition from running, and opens no stored answer.
 	Claimed bool
 	// unknown is set for a scheme of which nothing is known, and several names several session cookies.
 	unknown bool
@@ -34,13 +34,13 @@ type Caller struct {
 // session cookies, else anonymous.
 func byDefault(r *http.Request) Caller {
 	c := first(r, []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}})
-	if c.Who != "" {
+	if c.Principal != "" {
 		return c
 	}
 	sessions := SessionsOf(r)
-	c.Who, c.several = sessions.Who(), sessions.several()
-	if c.Who == "" && !c.Claimed {
-		c.Who = "constant\n" + anonymous
+	c.Principal, c.several = sessions.Principal(), sessions.several()
+	if c.Principal == "" && !c.Claimed {
+		c.Principal = "constant\n" + anonymous
 	}
 	return c
 }
@@ -59,7 +59,7 @@ func first(r *http.Request, sources []rules.ScopeSource) Caller {
 	for i := range sources {
 		c := by(r, &sources[i])
 		claimed = claimed || c.Claimed
-		if c.Who != "" && (!claimed || sources[i].Constant == "") {
+		if c.Principal != "" && (!claimed || sources[i].Constant == "") {
 			c.Claimed = claimed
 			return c
 		}
@@ -67,29 +67,29 @@ func first(r *http.Request, sources []rules.ScopeSource) Caller {
 	return Caller{Claimed: claimed}
 }
 
-// by identifies the caller by one source. Who begins with the kind of the source.
+// by identifies the caller by one source. The principal begins with the kind of the source.
 func by(r *http.Request, s *rules.ScopeSource) Caller {
 	switch {
 	case s.Header == "Authorization":
 		if lines := r.Header[s.Header]; strings.TrimSpace(strings.Join(lines, "")) != "" {
 			c := authorization(lines)
-			return Caller{Who: c.who, Claimed: c.signed, unknown: c.unknown}
+			return Caller{Principal: c.principal, Claimed: c.signed, unknown: c.unknown}
 		}
 	case s.Header != "":
 		if value := strings.Join(r.Header[s.Header], "\n"); strings.TrimSpace(value) != "" {
-			return Caller{Who: "header " + s.Header + "\n" + value}
+			return Caller{Principal: "header " + s.Header + "\n" + value}
 		}
 	case s.Cookie != "":
 		if values := cookieValues(r, s.Cookie); len(values) > 0 {
-			return Caller{Who: cookies(s.Cookie, values)}
+			return Caller{Principal: cookies(s.Cookie, values)}
 		}
 	case s.ClientCertificate:
 		if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.PeerCertificates) > 0 {
 			sum := sha256.Sum256(r.TLS.PeerCertificates[0].Raw)
-			return Caller{Who: "certificate\n" + string(sum[:])}
+			return Caller{Principal: "certificate\n" + string(sum[:])}
 		}
 	case s.Constant != "":
-		return Caller{Who: "constant\n" + s.Constant}
+		return Caller{Principal: "constant\n" + s.Constant}
 	}
 	return Caller{}
 }
@@ -113,7 +113,7 @@ func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
 	return func(r *http.Request) (string, error) {
 		c := Of(r, sources)
 		notices.about(name, &c)
-		if c.Who == "" && c.Claimed {
+		if c.Principal == "" && c.Claimed {
 			return "", &semelhttp.UnverifiedError{
 				Problem: semelhttp.Problem{
 					Name: "key-invalid", Page: "sign-in", Title: "The key has no owner", Status: http.StatusBadRequest, Detail: unowned,
@@ -121,21 +121,21 @@ func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
 				Err: fmt.Errorf("%w: the credentials in Authorization change with every request", semel.ErrScopeMissing),
 			}
 		}
-		return For(r, c.Who)
+		return For(r, c.Principal)
 	}
 }
 
 // unowned is the detail for a request whose Authorization has nothing that stays the same.
-const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says who sends it, so a repetition could not be recognised. " +
+const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says principal sends it, so a repetition could not be recognised. " +
 	"The operator can name a header, a cookie or a client certificate that identifies callers with scope in the rules file."
 
-// For returns the scope of the request for who sent it. A proxy may have been asked for another host than the gateway
+// For returns the scope of the request for its principal. A proxy may have been asked for another host than the gateway
 // was, and the application may choose a tenant by it.
-func For(r *http.Request, who string) (string, error) {
-	if asked := strings.ToLower(strings.Join(r.Header["X-Forwarded-Host"], ", ")); who != "" && asked != "" && asked != strings.ToLower(r.Host) {
-		who += "\n\nasked for " + asked
+func For(r *http.Request, principal string) (string, error) {
+	if asked := strings.ToLower(strings.Join(r.Header["X-Forwarded-Host"], ", ")); principal != "" && asked != "" && asked != strings.ToLower(r.Host) {
+		principal += "\n\nasked for " + asked
 	}
-	return semelhttp.ScopeBy(func(*http.Request) string { return who })(r)
+	return semelhttp.ScopeBy(func(*http.Request) string { return principal })(r)
 }
 
 // Notices are warnings about the callers of a route, each given once.
@@ -159,7 +159,7 @@ func (n *Notices) AboutSessions(route string, r *http.Request) {
 
 func (n *Notices) several(route, names string) {
 	if names != "" {
-		n.once(route, "a request has several session cookies, which count together: a caller who gets one more is another caller (name the application's own with scope)",
+		n.once(route, "a request has several session cookies, which count together: a caller principal gets one more is another caller (name the application's own with scope)",
 			slog.String("cookies", names))
 	}
 }

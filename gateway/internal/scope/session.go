@@ -41,9 +41,9 @@ func (s Sessions) Set(name, value string) {
 	}
 }
 
-// Who returns the caller of the sessions: all of them together, because any of them may be planted in the caller's
+// Principal returns the caller of the sessions: all of them together, because any of them may be planted in the caller's
 // browser by an attacker, and none alone shows which one the application goes by. "" for none.
-func (s Sessions) Who() string {
+func (s Sessions) Principal() string {
 	names := slices.Sorted(maps.Keys(s))
 	switch len(names) {
 	case 0:
@@ -51,11 +51,11 @@ func (s Sessions) Who() string {
 	case 1:
 		return cookies(names[0], s[names[0]])
 	}
-	who := "cookies " + strings.Join(names, ", ")
+	principal := "cookies " + strings.Join(names, ", ")
 	for _, name := range names {
-		who += "\n\n" + cookies(name, s[name])
+		principal += "\n\n" + cookies(name, s[name])
 	}
-	return who
+	return principal
 }
 
 // several lists the names where there is more than one.
