@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/jsonsearch"
 )
 
 // The kinds of a body in a fingerprint. They are hashed first, so that a body
@@ -28,7 +29,7 @@ var errNotCanonical = errors.New("semelhttp: body has no canonical form")
 // are hashed. The zero value reduces none.
 type canonicalRules struct {
 	json      bool  // JSON: order of members and white space do not count
-	multipart bool  // multipart/form-data: the boundary does not count
+	multipart bool  // a multipart body: its boundary does not count
 	maxBytes  int64 // a longer body counts byte by byte
 }
 
@@ -81,9 +82,9 @@ func canonicalKind(header http.Header, rules canonicalRules) (kind, contentType 
 		return canonicalKindRaw, raw
 	}
 	switch {
-	case rules.json && (media == "application/json" || strings.HasSuffix(media, "+json")):
+	case rules.json && (media == "application/json" || strings.HasSuffix(media, "+json")) && jsonsearch.CheckCharset(params["charset"]) == nil:
 		kind = canonicalKindJSON
-	case rules.multipart && media == "multipart/form-data" && params["boundary"] != "":
+	case rules.multipart && strings.HasPrefix(media, "multipart/") && params["boundary"] != "":
 		kind = canonicalKindMultipart
 		delete(params, "boundary")
 	default:

@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -155,38 +156,42 @@ func (s *derivedSource) addBody(h *semel.Hasher, r *http.Request, body *Body) (b
 	if length, err := body.Len(); err != nil || length == 0 {
 		return false, err
 	}
-	if isJSON(r) {
-		found, err := s.addMembers(h, body)
-		if errors.Is(err, semel.ErrKeyInvalid) && r.Header.Get("Content-Type") == "" {
-			return false, nil // it did not say that it was JSON
-		}
-		return found, err
+	found, isJSON, err := s.addMembers(h, r, body)
+	switch {
+	case !isJSON:
+		return s.addFields(h, r, body)
+	case errors.Is(err, semel.ErrKeyInvalid) && r.Header.Get("Content-Type") == "":
+		return false, nil // it did not say that it was JSON
 	}
-	return s.addFields(h, r, body)
+	return found, err
 }
 
-func (s *derivedSource) addMembers(h *semel.Hasher, body *Body) (found bool, err error) {
+func (s *derivedSource) addMembers(h *semel.Hasher, r *http.Request, body *Body) (found, isJSON bool, err error) {
+	paths := make([][]string, len(s.fields))
 	for i := range s.fields {
-		raw, err := searchJSON(body, s.fields[i].path)
-		if err != nil {
-			return false, err
-		}
+		paths[i] = s.fields[i].path
+	}
+	values, err := searchJSON(r, body, paths...)
+	if err != nil || values == nil {
+		return false, err != nil, err
+	}
+	for i, raw := range values {
 		h.Add(s.fields[i].name)
 		if raw == nil {
 			continue
 		}
 		found = true
-		sum, err := canonicalJSON(strings.NewReader(string(raw)), int64(len(raw)))
+		sum, err := canonicalJSON(bytes.NewReader(raw), int64(len(raw)))
 		if errors.Is(err, errNotCanonical) {
 			h.Add("=" + string(raw))
 			continue
 		}
 		if err != nil {
-			return false, err
+			return false, true, err
 		}
 		h.AddBytes(sum[:])
 	}
-	return found, nil
+	return found, true, nil
 }
 
 func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) (found bool, err error) {

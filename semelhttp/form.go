@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/jsonsearch"
 )
 
 const (
@@ -87,18 +88,21 @@ func eachField(r *http.Request, body *Body, visit func(formField) error) error {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return fmt.Errorf("%w: the form is encoded (%.40q), so its fields cannot be read: send it as it is", semel.ErrKeyInvalid, coding)
 	}
+	if err := jsonsearch.CheckCharset(params["charset"]); err != nil {
+		return fmt.Errorf("%w: %w", semel.ErrKeyInvalid, err)
+	}
 	from, err := body.Open()
 	if err != nil {
 		return err
 	}
-	in := &errorReader{from: from}
+	in := &errorReader{from: from, ctx: r.Context()}
 	if multipart {
 		err = eachPart(mimemultipart.NewReader(in, params["boundary"]), visit)
 	} else {
 		err = eachPair(bufio.NewReaderSize(in, maxFieldBytes), visit)
 	}
 	if in.err != nil {
-		return in.err
+		return callerGone(r, in.err)
 	}
 	return err
 }

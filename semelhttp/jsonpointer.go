@@ -1,24 +1,16 @@
 package semelhttp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
-)
-
-const (
-	// maxSearchBytes of a JSON body are searched for a key.
-	maxSearchBytes = 8 << 20
-	// maxSearchDepth limits how deep a JSON body may be nested.
-	maxSearchDepth = 512
+	"github.com/semel-dev/semel/internal/jsonsearch"
 )
 
 // FromJSONPointer takes the key from a JSON body, at a JSON pointer (RFC 6901)
@@ -45,27 +37,15 @@ func (s *pointerSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	if s.err != nil {
 		return "", false, s.err
 	}
-	if !isJSON(r) {
-		return "", false, nil
-	}
-	raw, err := searchJSON(body, s.path)
-	if err != nil || raw == nil || string(raw) == "null" {
+	found, err := searchJSON(r, body, s.path)
+	if err != nil || found == nil {
 		return "", false, err
 	}
-	switch c := raw[0]; {
-	case c == '"':
-		var name string
-		if err := json.Unmarshal(raw, &name); err != nil {
-			return "", true, fmt.Errorf("%w: the member %s is not a string", semel.ErrKeyInvalid, s.pointer)
-		}
-		if strings.ContainsRune(name, utf8.RuneError) { // bytes that are not UTF-8 all read like this
-			return "", true, fmt.Errorf("%w: the member %s is not UTF-8", semel.ErrKeyInvalid, s.pointer)
-		}
-		return name, true, nil
-	case c == '-' || '0' <= c && c <= '9':
-		return string(raw), true, nil
+	name, ok, err := jsonsearch.Text(found[0])
+	if err != nil {
+		return "", true, fmt.Errorf("%w: the member %s %w", semel.ErrKeyInvalid, s.pointer, err)
 	}
-	return "", true, fmt.Errorf("%w: the member %s is neither a string nor a number", semel.ErrKeyInvalid, s.pointer)
+	return name, ok, nil
 }
 
 // String implements [KeySource].
@@ -85,117 +65,61 @@ func parsePointer(pointer string) ([]string, error) {
 	return path, nil
 }
 
-// isJSON reports whether the request says that its body is JSON, or nothing.
-func isJSON(r *http.Request) bool {
-	contentType := r.Header.Get("Content-Type")
-	if contentType == "" {
-		return true
+// searchJSON returns the values at the paths as they are written, nil for none; nil where the body is not JSON. It reads the body
+// once.
+func searchJSON(r *http.Request, body *Body, paths ...[]string) ([]json.RawMessage, error) {
+	ok, wrong := jsonsearch.Is(r.Header)
+	if !ok {
+		return nil, nil
 	}
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
-}
-
-// searchJSON returns the value at the path as it is written, nil for none.
-func searchJSON(body *Body, path []string) (json.RawMessage, error) {
 	length, err := body.Len()
 	switch {
 	case err != nil:
 		return nil, err
 	case length == 0:
-		return nil, nil
-	case length > maxSearchBytes:
+		return make([]json.RawMessage, len(paths)), nil
+	case wrong != nil:
+		return nil, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, wrong)
+	case length > jsonsearch.MaxBytes:
 		return nil, fmt.Errorf("%w: a JSON body of %d bytes is too long to find the key in it", semel.ErrKeyInvalid, length)
 	}
 	from, err := body.Open()
 	if err != nil {
 		return nil, err
 	}
-	in := &errorReader{from: from}
-	search := jsonSearch{dec: json.NewDecoder(in)}
-	err = search.value(path, 0)
-	switch {
-	case in.err != nil:
-		return nil, in.err
-	case errors.Is(err, semel.ErrKeyInvalid):
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("%w: the body, which should hold it, is not JSON", semel.ErrKeyInvalid)
+	found, err := jsonsearch.Find(r.Context(), from, paths)
+	if unclear, ok := errors.AsType[*jsonsearch.Error](err); ok {
+		return nil, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, unclear)
 	}
-	return search.found, nil
+	return found, callerGone(r, err)
 }
 
-// errorReader remembers why reading stopped.
+// callerGone returns the error of reading a body, or, where the caller is not there any more, one that says so.
+func callerGone(r *http.Request, err error) error {
+	if err != nil && r.Context().Err() != nil {
+		return &semel.Error{Op: "read the key", Err: err}
+	}
+	return err
+}
+
+// errorReader remembers why reading stopped: an error, or the end of the request.
 type errorReader struct {
 	from io.Reader
+	ctx  context.Context //nolint:containedctx // of the request whose body this is.
 	err  error
 }
 
 // Read implements io.Reader.
 func (r *errorReader) Read(p []byte) (int, error) {
+	if r.err == nil {
+		r.err = r.ctx.Err()
+	}
+	if r.err != nil {
+		return 0, r.err
+	}
 	n, err := r.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}
 	return n, err
-}
-
-// jsonSearch walks a JSON text token by token, the whole of it, so that a
-// member that occurs twice is noticed.
-type jsonSearch struct {
-	dec   *json.Decoder
-	found json.RawMessage
-}
-
-// value reads the next value. path leads to what is wanted within it; nil
-// means that nothing in it is.
-func (s *jsonSearch) value(path []string, depth int) error {
-	if path != nil && len(path) == 0 {
-		if s.found != nil {
-			return fmt.Errorf("%w: the member that holds it occurs twice", semel.ErrKeyInvalid)
-		}
-		return s.dec.Decode(&s.found)
-	}
-	if depth > maxSearchDepth {
-		return fmt.Errorf("%w: the JSON body is nested too deep", semel.ErrKeyInvalid)
-	}
-	token, err := s.dec.Token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
-		return s.members(path, depth, func(int) (string, error) { return s.name() })
-	case json.Delim('['):
-		return s.members(path, depth, func(i int) (string, error) { return strconv.Itoa(i), nil })
-	}
-	return nil
-}
-
-// members reads the rest of an object or array, whose steps next names.
-func (s *jsonSearch) members(path []string, depth int, next func(int) (string, error)) error {
-	for i := 0; s.dec.More(); i++ {
-		step, err := next(i)
-		if err != nil {
-			return err
-		}
-		var rest []string
-		switch {
-		case len(path) == 0:
-		case step == path[0]:
-			rest = path[1:]
-		case readAs(step, path[0]):
-			return nameError("member", step, path[0])
-		}
-		if err := s.value(rest, depth+1); err != nil {
-			return err
-		}
-	}
-	_, err := s.dec.Token()
-	return err
-}
-
-func (s *jsonSearch) name() (string, error) {
-	token, err := s.dec.Token()
-	name, _ := token.(string) // the decoder accepts nothing else here
-	return name, err
 }
