@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/jsonsearch"
 	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -59,17 +60,45 @@ func (s *attemptSource) Key(r *http.Request, body *semelhttp.Body) (string, bool
 		return name, found, err
 	}
 	a.name = name
+	// A missing value, or one that is not a scalar, is reported when it is needed.
 	for _, part := range s.parts {
-		source := semelhttp.FromFormField(part.Value)
 		if part.Source == template.JSON {
-			source = semelhttp.FromJSONPointer(part.Value)
+			continue
 		}
-		// A missing value, or one that is not a scalar, is reported when it is needed.
-		if value, found, err := source.Key(r, body); err == nil && found {
+		if value, found, err := semelhttp.FromFormField(part.Value).Key(r, body); err == nil && found {
 			a.parts[part] = value
 		}
 	}
+	s.members(r, body, a)
 	return name, true, nil
+}
+
+// members finds the values of all members of the body in one pass.
+func (s *attemptSource) members(r *http.Request, body *semelhttp.Body, a *attempt) {
+	var parts []template.Part
+	var paths [][]string
+	for _, part := range s.parts {
+		if part.Source == template.JSON {
+			parts, paths = append(parts, part), append(paths, stepsOf(part.Value))
+		}
+	}
+	isJSON, wrong := jsonsearch.Is(r.Header)
+	if length, err := body.Len(); !isJSON || wrong != nil || len(parts) == 0 || err != nil || length == 0 || length > jsonsearch.MaxBytes {
+		return
+	}
+	from, err := body.Open()
+	if err != nil {
+		return
+	}
+	values, err := jsonsearch.Find(r.Context(), from, paths)
+	if err != nil {
+		return
+	}
+	for i, value := range values {
+		if text, found, err := jsonsearch.Text(value); err == nil && found {
+			a.parts[parts[i]] = text
+		}
+	}
 }
 
 // withQuestions returns the source, or one that notes what questions about the route's
@@ -126,7 +155,7 @@ func (g *Gateway) newAsker(rule *rules.Route) asker {
 	return asker{
 		match: rule.Match, target: g.target, rewrite: g.config.RewriteHost, credentials: credentials,
 		client: &http.Client{
-			Transport:     g.upstream.base,
+			Transport:     reader{g.upstream},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}

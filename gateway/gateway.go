@@ -14,6 +14,7 @@ import (
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/gateway/internal/scope"
 	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/recent"
 	"github.com/semel-dev/semel/internal/watch"
 )
@@ -43,6 +44,7 @@ type Gateway struct {
 	draining           atomic.Bool
 	// failed are intents that were released after a failure; nil before the first.
 	failed atomic.Pointer[recent.Set]
+	pages  crossorigin.Memory
 	// history is that of the console; nil without one.
 	history *console.History
 	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
@@ -61,6 +63,9 @@ func New(c *Config) (*Gateway, error) {
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
 	g.metrics, g.notices = newMetrics(g), &scope.Notices{Log: config.Logger}
+	if target != nil && config.Next == nil {
+		g.pages.Ask = g.askPreflight
+	}
 	if len(config.AdminTokens) > 0 {
 		g.history = console.NewHistory(g.metrics.counts)
 	}
@@ -147,6 +152,9 @@ func (g *Gateway) forwarder() http.Handler {
 // serve answers what callers ask the gateway itself, and gives everything else
 // to its route.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	if page := g.pages.Of(r); page != nil {
+		r = page.With(r)
+	}
 	asks := r.Method == http.MethodGet || r.Method == http.MethodHead
 	found := g.router.find(r)
 	if !found.met.Load() {
@@ -170,6 +178,7 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request, found *route) {
 	switch {
 	case reason != "":
 		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
+		crossorigin.From(r.Context()).Allow(w.Header())
 		refuseAmbiguous(w, r, reason)
 	case g.forms != nil:
 		g.forms.Serve(w, r, &found.form) //nolint:contextcheck // the request brings its context.
@@ -183,7 +192,7 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request, found *route) {
 func (g *Gateway) Close() error {
 	g.draining.Store(true)
 	g.endStreams()
-	defer g.upstream.base.CloseIdleConnections()
+	defer g.upstream.closeIdle()
 	if err := g.guard.Close(); err != nil {
 		return fmt.Errorf("gateway: close: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -22,7 +23,9 @@ func (g *Gateway) newNext() http.Handler {
 		if semel.ClaimFrom(r.Context()) == nil {
 			if err := g.config.Next(w, r); err != nil {
 				g.fail(w, r, &failure{class: failureNoAnswer, sent: true, err: err})
+				return
 			}
+			crossorigin.From(r.Context()).Learn(0, w.Header())
 			return
 		}
 		answer := &nextAnswer{ResponseWriter: w, request: r}
@@ -47,6 +50,7 @@ func (g *Gateway) newNext() http.Handler {
 		returned = err == nil || !answer.begun
 		switch {
 		case err == nil:
+			answer.whole()
 		case answer.begun:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
 		default:
@@ -62,6 +66,8 @@ type nextAnswer struct {
 	http.ResponseWriter
 	request *http.Request
 	begun   bool
+	answer  *http.Response // its header, once begun
+	body    []byte         // where a rule looks into it
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -69,7 +75,11 @@ func (a *nextAnswer) WriteHeader(status int) {
 	if status >= http.StatusOK && !a.begun {
 		a.begun = true
 		text := strconv.Itoa(status) + " " + http.StatusText(status)
-		release(&http.Response{Status: text, StatusCode: status, Header: a.Header(), Request: a.request})
+		crossorigin.From(a.request.Context()).Learn(status, a.Header())
+		a.answer = &http.Response{Status: text, StatusCode: status, Header: a.Header(), Request: a.request}
+		if !readsBody(a.request.Context()) {
+			release(a.answer, nil)
+		}
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
@@ -79,7 +89,17 @@ func (a *nextAnswer) Write(p []byte) (int, error) {
 	if !a.begun {
 		a.WriteHeader(http.StatusOK)
 	}
+	if len(a.body) <= maxHeldBytes && readsBody(a.request.Context()) {
+		a.body = append(a.body, p...)
+	}
 	return a.ResponseWriter.Write(p)
+}
+
+// whole lets a rule judge the whole answer that looks into its body.
+func (a *nextAnswer) whole() {
+	if a.begun && len(a.body) <= maxHeldBytes && readsBody(a.request.Context()) {
+		release(a.answer, a.body)
+	}
 }
 
 // FlushError is for http.ResponseController.

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
+	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/formguard"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -40,6 +42,9 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 			}
 			addHop(pr.Out.Header, pr.In)
 			refuseTunnel(pr.Out.Header)
+			if semel.ClaimFrom(pr.In.Context()) != nil {
+				acceptDecodable(pr.Out.Header, readsBody(pr.In.Context()))
+			}
 			if _, here := pr.In.Body.(io.Seeker); here || semel.ClaimFrom(pr.In.Context()) != nil {
 				delete(pr.Out.Header, "Expect") // the body is here: there is nothing to wait for
 			}
@@ -51,13 +56,32 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 
 		ModifyResponse: func(res *http.Response) error { // it changes nothing
 			upgraded(res)
-			release(res)
+			release(res, wholeBody(res))
+			crossorigin.From(res.Request.Context()).Learn(res.StatusCode, res.Header)
 			return nil
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxy.ServeHTTP(&informedAnswer{ResponseWriter: w, outer: maps.Clone(w.Header())}, r)
 	})
+}
+
+// acceptDecodable leaves out what a replay could not be decoded from: the caller of the replay may accept less.
+func acceptDecodable(header http.Header, plain bool) {
+	if plain { // a rule looks into it
+		delete(header, "Accept-Encoding")
+	}
+	var kept []string
+	for item := range strings.SplitSeq(strings.Join(header["Accept-Encoding"], ","), ",") {
+		switch name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(item)), ";"); strings.TrimSpace(name) {
+		case "gzip", "deflate", "identity":
+			kept = append(kept, strings.TrimSpace(item))
+		}
+	}
+	if len(kept) == 0 {
+		kept = []string{"identity"}
+	}
+	header["Accept-Encoding"] = []string{strings.Join(kept, ", ")}
 }
 
 // fail answers in the upstream's place.
@@ -111,6 +135,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.class == failureTimeout {
 		problem.Status = http.StatusGatewayTimeout
 	}
+	crossorigin.From(ctx).Allow(w.Header(), "Retry-After")
 	semelhttp.WriteProblem(w, r, problem)
 }
 

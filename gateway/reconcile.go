@@ -128,28 +128,34 @@ func (f *finding) fulfils(c *rules.Condition) bool {
 	if !ok || found == nil {
 		return false
 	}
-	switch want := c.Equals.(type) {
-	case nil:
-		return true
-	case float64:
-		number, ok := found.(json.Number)
-		if !ok {
-			return false
-		}
-		have, err := number.Float64()
-		return err == nil && have == want
-	default:
+	return c.Equals == nil || equals(found, c.Equals)
+}
+
+// equals compares a value of a JSON document with one of a rule.
+func equals(found, want any) bool {
+	number, ok := found.(json.Number)
+	if !ok {
 		return found == want
 	}
+	have, err := number.Float64()
+	return err == nil && have == want
+}
+
+// stepsOf returns the steps of a JSON pointer.
+func stepsOf(pointer string) []string {
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, step := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	}
+	return steps
 }
 
 // lookUp follows a JSON pointer.
 func lookUp(document any, pointer string) (any, bool) {
-	unescaper := strings.NewReplacer("~1", "/", "~0", "~")
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+	for _, token := range stepsOf(pointer) {
 		switch at := document.(type) {
 		case map[string]any:
-			value, ok := at[unescaper.Replace(token)]
+			value, ok := at[token]
 			if !ok {
 				return nil, false
 			}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/rules"
@@ -25,16 +26,37 @@ func rememberReleasing(when *rules.ReleasedWhen, next http.Handler) http.Handler
 	})
 }
 
+// readsBody reports whether the rule of the request looks into the body of the answer.
+func readsBody(ctx context.Context) bool {
+	rule, ok := ctx.Value(releasingKey{}).(releasing)
+	return ok && rule.when.Pointer != ""
+}
+
+// says reports whether the body of an answer, nil where it is not known, has what the rule looks for.
+func (r *releasing) says(body []byte) bool {
+	if r.when.Pointer == "" {
+		return true
+	}
+	found, ok := lookUp(parseJSON(body), r.when.Pointer)
+	switch {
+	case !ok || found == nil:
+		return false
+	case len(r.when.Equals) == 0:
+		return found != ""
+	}
+	return slices.ContainsFunc(r.when.Equals, func(want any) bool { return equals(found, want) })
+}
+
 // release says with semelhttp.Dispose how a claim ends whose rule has
-// released_when.
-func release(res *http.Response) {
+// released_when; body is that of the answer, or nil where it is too long or none is looked at.
+func release(res *http.Response, body []byte) {
 	ctx := res.Request.Context()
 	rule, ok := ctx.Value(releasingKey{}).(releasing)
 	if !ok {
 		return
 	}
 	switch location := res.Header.Get("Location"); {
-	case rule.when.Holds(rule.path, res.StatusCode, location):
+	case rule.when.Holds(rule.path, res.StatusCode, res.Header) && rule.says(body):
 		semelhttp.Dispose(ctx, semel.StateReleased, "released_when of the rule holds for "+res.Status)
 	case rule.when.None && location != "" && res.StatusCode >= 300 && res.StatusCode < 400:
 		semelhttp.Dispose(ctx, semel.StateCompleted, "")

@@ -166,7 +166,7 @@ func (g *Gateway) drain(life context.Context, front *http.Server) error {
 	if late := <-served; late != nil {
 		err = errors.Join(err, fmt.Errorf("gateway: drain: %w (requests were cut off)", late), front.Close())
 	}
-	g.upstream.base.CloseIdleConnections()
+	g.upstream.closeIdle()
 	if err != nil {
 		g.log.LogAttrs(life, slog.LevelWarn, "drained, but what still ran was cut off, and its outcome is unknown",
 			slog.Int64("cut_off", g.metrics.cutOff.Load()), slog.Any("error", err))

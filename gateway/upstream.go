@@ -40,11 +40,16 @@ const (
 
 // upstream sends requests to the application behind the gateway, each at most
 // once, and says of every failure whether the request may have arrived.
-type upstream struct{ base *http.Transport }
+type upstream struct {
+	base *http.Transport
+	// bare is for requests whose answers may declare a length and have no body: what an upstream wrongly sends after the header
+	// of one is not taken for the answer to a request that changes something.
+	bare *http.Transport
+}
 
 func newUpstream(c *Config) *upstream {
 	dialer := &net.Dialer{Timeout: c.DialTimeout, KeepAlive: connectionKeepAlive}
-	return &upstream{base: &http.Transport{
+	base := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
@@ -64,7 +69,14 @@ func newUpstream(c *Config) *upstream {
 		MaxResponseHeaderBytes: maxAnswerHeaderBytes,
 		ReadBufferSize:         8 << 10,
 		WriteBufferSize:        8 << 10,
-	}}
+	}
+	return &upstream{base: base, bare: base.Clone()}
+}
+
+// closeIdle closes the connections that no request uses.
+func (u *upstream) closeIdle() {
+	u.base.CloseIdleConnections()
+	u.bare.CloseIdleConnections()
 }
 
 // RoundTrip implements http.RoundTripper for httputil.ReverseProxy, whose
@@ -76,7 +88,7 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	claimed := semel.ClaimFrom(req.Context()) != nil
 	if reads := req.Method == http.MethodGet || req.Method == http.MethodHead; reads && !claimed {
-		res, err := u.send(req)
+		res, err := u.read(req)
 		if err != nil {
 			return nil, newFailure(req.Context(), err, true, false)
 		}
@@ -85,7 +97,7 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context()) // ends with that of req, if not before
 	sent := sending{forbid: func() { cancel(errResent) }}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: sent.gotConn, WroteHeaders: sent.wroteHeaders})
-	res, err := u.send(req.WithContext(ctx))
+	res, err := u.send(req.WithContext(ctx), &sent)
 	if err != nil {
 		cancel(nil)
 		return nil, newFailure(req.Context(), err, sent.sent() || !claimed, sent.acted())
@@ -102,14 +114,43 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 // errResent ends a request that net/http is about to send a second time.
 var errResent = errors.New("the upstream took the request, and then said that it had not")
 
-// send refuses an answer that net/http's client reads and its server panics on.
-func (u *upstream) send(req *http.Request) (*http.Response, error) {
-	res, err := u.base.RoundTrip(req)
+// read sends a request that changes nothing.
+func (u *upstream) read(req *http.Request) (*http.Response, error) {
+	var sent sending
+	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: sent.gotConn})
+	return u.send(req.WithContext(ctx), &sent)
+}
+
+// reader sends requests that change nothing, for http.Client.
+type reader struct{ *upstream }
+
+// RoundTrip implements http.RoundTripper.
+func (r reader) RoundTrip(req *http.Request) (*http.Response, error) { return r.read(req) }
+
+// send refuses an answer that net/http's client reads and its server panics on, and closes the connection after one whose header
+// says that more is coming than it may.
+func (u *upstream) send(req *http.Request, sent *sending) (*http.Response, error) {
+	transport := u.base
+	if bare := req.Method == http.MethodHead || req.Method == http.MethodGet && (req.Header["If-None-Match"] != nil || req.Header["If-Modified-Since"] != nil); bare {
+		transport = u.bare
+	}
+	res, err := transport.RoundTrip(req)
 	if err == nil && res.StatusCode < http.StatusContinue {
 		_ = res.Body.Close() // the status is the news
 		return nil, fmt.Errorf("the upstream's answer has the status %03d, which is none", res.StatusCode)
 	}
+	if err == nil && transport == u.base && overdue(res) {
+		sent.hangUp()
+	}
 	return res, err
+}
+
+// overdue reports whether an answer that has no body declares one, which its upstream may still send: net/http would take it for
+// the answer to the next request on the connection.
+func overdue(res *http.Response) bool {
+	bodiless := res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusNotModified
+	length := res.Header.Get("Content-Length")
+	return bodiless && (length != "" && length != "0" || len(res.TransferEncoding) > 0)
 }
 
 // disguise keeps net/http from sending the request a second time on its own: it
@@ -254,6 +295,15 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	s.conn, s.before = metered, metered.written.Load()
 }
 
+// hangUp closes the connection that the request went out on, unless it is shared, where answers are framed.
+func (s *sending) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil && !s.shared {
+		_ = s.conn.Close() // nothing more is wanted from it
+	}
+}
+
 // note remembers what the connection tried before has seen.
 func (s *sending) note() {
 	if s.conn != nil && s.conn.written.Load() != s.before {
@@ -311,6 +361,14 @@ func hold(ctx context.Context, res *http.Response) error {
 			held = append(held, make([]byte, len(held))...)[:len(held)]
 		}
 	}
+}
+
+// wholeBody returns the body of an answer that [hold] has read to its end, or nil.
+func wholeBody(res *http.Response) []byte {
+	if watched, ok := res.Body.(*watchedBody); ok && watched.ended && len(watched.held) <= maxHeldBytes {
+		return watched.held
+	}
+	return nil
 }
 
 // watchedBody is the body of an answer to a claimed request. When it breaks off, the

@@ -48,6 +48,9 @@ type publishedRoute struct {
 type publishedRelease struct {
 	Status   []int    `json:"status,omitempty"`
 	Location []string `json:"location,omitempty"`
+	Header   string   `json:"header,omitempty"`
+	Pointer  string   `json:"json_pointer,omitempty"`
+	Equals   []any    `json:"equals,omitempty"`
 }
 
 // newPolicyHandler publishes the policies of all routes, as JSON or, to who
@@ -105,7 +108,7 @@ func publish(rt *route) publishedRoute {
 	case when.None:
 		out.Policy.Statuses.SignIn = semelhttp.StoreOn5xx.String()
 	default:
-		out.ReleasedWhen = &publishedRelease{Status: when.Status, Location: when.Location}
+		out.ReleasedWhen = &publishedRelease{Status: when.Status, Location: when.Location, Header: when.Header, Pointer: when.Pointer, Equals: when.Equals}
 	}
 	return out
 }

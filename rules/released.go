@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,22 +17,35 @@ import (
 type ReleasedWhen struct {
 	// None makes redirects to a sign-in page outcomes. Nothing else is set then.
 	None bool
-	// Status lists the statuses; empty for those of redirects.
+	// Status lists the statuses; empty for those of redirects, or, with a Header or
+	// a Pointer, for 200 to 299.
 	Status []int
 	// Location lists path patterns as in [Match]; the path of the answer's
 	// Location header must match one of them. Empty for any answer.
 	Location []string
+	// Header and Pointer name a header of the answer and a place in its JSON body;
+	// at most one is set.
+	Header, Pointer string
+	// Equals lists values there, each a string, float64 or bool. Empty for any value
+	// but null and the empty text.
+	Equals []any
 
 	muxes []*http.ServeMux // of Location, one each: they may overlap
 }
 
-// Holds reports whether the rule releases an answer with the status and the
-// Location header, "" for none, to a request for the path.
-func (w *ReleasedWhen) Holds(path string, status int, location string) bool {
+// Holds reports whether the rule releases an answer with the status and the header
+// to a request for the path, as far as its body does not matter: see Pointer.
+func (w *ReleasedWhen) Holds(path string, status int, header http.Header) bool {
+	location, class := header.Get("Location"), 3
+	if w.Header != "" || w.Pointer != "" {
+		class = 2
+	}
 	switch {
 	case w.None:
 		return false
-	case len(w.Status) > 0 && !slices.Contains(w.Status, status), len(w.Status) == 0 && (status < 300 || status > 399):
+	case len(w.Status) > 0 && !slices.Contains(w.Status, status), len(w.Status) == 0 && status/100 != class:
+		return false
+	case w.Header != "" && !slices.ContainsFunc(header.Values(w.Header), w.Matches):
 		return false
 	case len(w.Location) == 0:
 		return true
@@ -45,6 +59,14 @@ func (w *ReleasedWhen) Holds(path string, status int, location string) bool {
 	return slices.ContainsFunc(w.muxes, func(mux *http.ServeMux) bool {
 		return matches(mux, to.Path) || matches(mux, strings.TrimRight(to.Path, "/"))
 	})
+}
+
+// Matches reports whether Equals allows the text of a header.
+func (w *ReleasedWhen) Matches(text string) bool {
+	if len(w.Equals) == 0 {
+		return text != ""
+	}
+	return slices.ContainsFunc(w.Equals, func(want any) bool { return fmt.Sprint(want) == text })
 }
 
 func matches(mux *http.ServeMux, path string) bool {
@@ -61,11 +83,22 @@ func (r *reader) releasedWhen(n ast.Node) *ReleasedWhen {
 		return w
 	}
 	found := r.Mapping(n, "released_when", []yamlfile.Field{
-		{"status", func(n ast.Node) { w.Status = r.statuses(n, 300) }},
+		{"status", func(n ast.Node) { w.Status = r.statuses(n, 200) }},
 		{"location", func(n ast.Node) { w.Location = r.locations(n) }},
+		{"header", func(n ast.Node) { w.Header = r.header(n, "header") }},
+		{"json_pointer", func(n ast.Node) { w.Pointer = r.pointer(n, "json_pointer") }},
+		{"equals", func(n ast.Node) { w.Equals = r.scalars(n) }},
 	})
-	if found != nil && len(found) == 0 {
-		r.Report(yamlfile.At(n), "add status, location or both", "released_when holds for every answer")
+	looks := found.Has("header") || found.Has("json_pointer")
+	switch {
+	case found != nil && len(found) == 0:
+		r.Report(yamlfile.At(n), "add status, location, header or json_pointer", "released_when holds for every answer")
+	case found.Has("header") && found.Has("json_pointer"):
+		r.Report(found["header"], "keep one of the two", "released_when has header and json_pointer")
+	case found.Has("equals") && !looks:
+		r.Report(found["equals"], "add header or json_pointer: what to compare", "equals says nothing alone")
+	case !looks && slices.ContainsFunc(w.Status, func(s int) bool { return s < 300 }):
+		r.Report(found["status"], "add header or json_pointer: what tells a failure from a success", "released_when would release every success with that status")
 	}
 	for _, path := range w.Location {
 		mux := http.NewServeMux()

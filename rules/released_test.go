@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/semel-dev/semel/rules"
@@ -35,7 +36,11 @@ func TestReleasedWhen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := file.Routes[0].ReleasedWhen.Holds(tt.path, tt.status, tt.location); got != tt.want {
+		header := http.Header{}
+		if tt.location != "" {
+			header.Set("Location", tt.location)
+		}
+		if got := file.Routes[0].ReleasedWhen.Holds(tt.path, tt.status, header); got != tt.want {
 			t.Errorf("%s, %d to %q: got %v, want %v", tt.rule, tt.status, tt.location, got, tt.want)
 		}
 	}

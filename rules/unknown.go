@@ -183,6 +183,21 @@ func (r *reader) statuses(n ast.Node, least int) []int {
 	return out
 }
 
+// scalars reads one scalar or a list of them.
+func (r *reader) scalars(n ast.Node) []any {
+	nodes := []ast.Node{n}
+	if _, ok := n.(*ast.SequenceNode); ok {
+		nodes = r.Sequence(n, "equals")
+	}
+	var out []any
+	for _, node := range nodes {
+		if value := r.scalar(node); value != nil {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
 // scalar reads text, a number, true or false.
 func (r *reader) scalar(n ast.Node) any {
 	switch n := n.(type) {

@@ -30,20 +30,25 @@ func setAge(header http.Header, rec *semel.Record) {
 // vary says that an answer depends on the key, so that no cache gives it to a
 // request with another key or none.
 func (m *Middleware) vary(header http.Header) {
-	lines := header["Vary"]
 	switch {
 	case m.set.keyHeader == "":
 		return // it lies in the body, which no cache looks at
-	case len(lines) == 0:
+	case len(header["Vary"]) == 0:
 		header["Vary"] = m.set.varyOnKey
 		return
 	}
+	addVary(header, m.set.keyHeader)
+}
+
+// addVary says that an answer depends on the named request header.
+func addVary(header http.Header, wanted string) {
+	lines := header["Vary"]
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.TrimSpace(name); name == "*" || strings.EqualFold(name, m.set.keyHeader) {
+			if name = strings.TrimSpace(name); name == "*" || strings.EqualFold(name, wanted) {
 				return
 			}
 		}
 	}
-	header["Vary"] = append(slices.Clip(lines), m.set.keyHeader)
+	header["Vary"] = append(slices.Clip(lines), wanted)
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/semel-dev/semel/internal/crossorigin"
 )
 
 const (
@@ -380,6 +382,7 @@ func (c *capture) send(word []string) {
 	c.thaw()
 	header[StatusHeader] = word
 	c.m.vary(header)
+	crossorigin.Expose(header, StatusHeader)
 	c.under.WriteHeader(c.status)
 	if c.length() > 0 {
 		_, _ = c.under.Write(c.body()) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.

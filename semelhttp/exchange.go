@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"cmp"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"time"
@@ -162,9 +163,20 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 	header[ReplayedHeader] = ex.m.words.yes
 	setAge(header, rec)
 	ex.m.vary(header)
+	ex.m.page(ex.request).Allow(header, StatusHeader, ReplayedHeader)
+	if len(header["Content-Encoding"]) > 0 {
+		addVary(header, "Accept-Encoding")
+	}
+	decoded, length := e.decodes(header, ex.request.Header["Accept-Encoding"])
+	if decoded != nil {
+		plain(header, length)
+	}
 	w.WriteHeader(e.status)
-	if len(e.body) > 0 {
-		_, _ = w.Write(e.body) // the client may have gone
+	switch { // the client may have gone
+	case decoded != nil:
+		_, _ = io.Copy(w, decoded)
+	case len(e.body) > 0:
+		_, _ = w.Write(e.body)
 	}
 	maps.Copy(header, trailer)
 	ex.decision.Outcome, ex.decision.Status, ex.decision.Waited = outcomelog.Replayed, e.status, rec.Waited
@@ -179,6 +191,7 @@ func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 		ex.decision.Fence, ex.decision.Attempt = e.Record.Fence, e.Record.Attempt
 	}
 	ex.m.vary(w.Header())
+	ex.m.page(ex.request).Allow(w.Header(), "Retry-After")
 	if p.Status == http.StatusMethodNotAllowed { // a source of signed keys takes no other
 		w.Header().Set("Allow", http.MethodPost)
 	}

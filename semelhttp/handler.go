@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/disclosure"
 	"github.com/semel-dev/semel/internal/ratelimit"
 )
@@ -24,6 +25,7 @@ type Middleware struct {
 	words     words
 	exchanges sync.Pool // of *exchange, between requests
 	scratches sync.Pool // of *scratch
+	pages     crossorigin.Memory
 	// statusLimit bounds how often a scope asks for the outcome of its requests.
 	statusLimit *ratelimit.Limiter
 }
@@ -65,11 +67,11 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 // serve finds the key and its scope. Requests that carry none pass untouched.
 func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if !slices.Contains(m.set.Methods, r.Method) {
-		next.ServeHTTP(w, r)
+		m.forward(w, r, next)
 		return
 	}
 	if m.set.source != nil && len(r.Header[m.set.source.name]) == 0 && !m.set.Required {
-		next.ServeHTTP(w, r)
+		m.forward(w, r, next)
 		return
 	}
 	ex := m.open(r)
@@ -90,6 +92,31 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		ex.begin(tellOutcome(w, r, key.Name), next, key)
 	default:
 		ex.begin(w, next, key)
+	}
+}
+
+// forward gives next a request that carries no key.
+func (m *Middleware) forward(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(w, r)
+	m.learn(r, 0, w.Header())
+}
+
+// page returns the request as that of a page of another origin, or nil.
+func (m *Middleware) page(r *http.Request) *crossorigin.Page {
+	if len(r.Header["Origin"]) == 0 {
+		return nil
+	}
+	if page := crossorigin.From(r.Context()); page != nil {
+		return page.About(r)
+	}
+	return m.pages.Of(r)
+}
+
+// learn remembers what the handler answered to a page of another origin. A gateway
+// around it learns on its own.
+func (m *Middleware) learn(r *http.Request, status int, header http.Header) {
+	if len(r.Header["Origin"]) > 0 && crossorigin.From(r.Context()) == nil {
+		m.pages.Of(r).Learn(status, header)
 	}
 }
 
@@ -165,6 +192,7 @@ func (ex *exchange) execute(w http.ResponseWriter, next http.Handler, claim clai
 		d.Outcome, d.Err = run.outcome, run.err
 		if returned {
 			d.Status = run.capture.status
+			ex.m.learn(ex.request, d.Status, w.Header())
 		}
 		if err != nil {
 			ex.refuse(w, err)

@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -39,8 +40,11 @@ type field struct {
 }
 
 // neverStored reports whether a response header, its name canonical, belongs to
-// one connection, one moment or one session, and so must not be replayed.
+// one connection, one moment, one session or one page, and so must not be replayed.
 func neverStored(name string) bool {
+	if crossorigin.Askers(name) {
+		return true
+	}
 	switch name {
 	case "Set-Cookie", "Set-Cookie2", "Authorization", "Www-Authenticate", "Authentication-Info",
 		"Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",

@@ -81,6 +81,7 @@ func (ex *exchange) mayTell(w http.ResponseWriter, rec *semel.Record) bool {
 		ex.refuse(w, err)
 	default:
 		ex.decision.Outcome, ex.decision.Err = outcomelog.Denied, err
+		ex.m.page(ex.request).Allow(w.Header())
 		seen := &statusRecorder{ResponseWriter: w}
 		answer.ServeHTTP(seen, ex.request)
 		ex.decision.Status = seen.status

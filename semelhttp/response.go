@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/semel-dev/semel/internal/crossorigin"
 )
 
 // Response is the outcome of an HTTP intent as it is recorded: what every
@@ -153,8 +155,9 @@ func appendText(e []byte, s string) []byte {
 // block is the head or the trailer of an envelope, copied out of it.
 type block string
 
-// into sets every field of the block in h, replacing what is there. It costs
-// one allocation however many fields there are.
+// into sets every field of the block in h, replacing what is there, but for what
+// older records hold of the page that asked first. It costs one allocation however
+// many fields there are.
 func (b block) into(h http.Header) error {
 	r := blockReader{text: string(b)}
 	total := r.number()
@@ -171,7 +174,9 @@ func (b block) into(h http.Header) error {
 		for range n {
 			values = append(values, r.string())
 		}
-		h[name] = values[from:len(values):len(values)]
+		if !crossorigin.Askers(name) {
+			h[name] = values[from:len(values):len(values)]
+		}
 	}
 	if r.bad {
 		return errEnvelope

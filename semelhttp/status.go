@@ -70,6 +70,11 @@ const (
 // are not in a header of their own finds them in Idempotency-Key.
 func (m *Middleware) StatusHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		about, err := AboutRequest(r)
+		if err != nil {
+			about = r
+		}
+		m.page(about).Allow(w.Header(), "Retry-After")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			WriteProblem(w, r, *m.statusProblem("method-not-allowed", http.StatusMethodNotAllowed, "Ask with GET", "Nothing was done."))

@@ -175,6 +175,10 @@ func linting() []Room {
 func mechanisms() []Room {
 	return []Room{
 		{Path: "internal/pgcommit", Floor: 0, Kind: Ground},
+		// Door and gateway remember what pages of other origins may read.
+		{Path: "internal/crossorigin", Floor: 0, Kind: Ground},
+		// Door and gateway read values from the same body.
+		{Path: "internal/jsonsearch", Floor: 0, Kind: Ground},
 		{Path: "internal/digest", Floor: 0, Kind: Ground},
 		{Path: "internal/envelope", Floor: 0, Kind: Ground},
 		// A holder trusts its lease as long as the transition table says.
