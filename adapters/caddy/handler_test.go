@@ -287,7 +287,7 @@ func TestForwardedForOfStrangers(t *testing.T) {
 		noError(t, err)
 		req.Header.Set("Idempotency-Key", "k")
 		req.Header.Set("X-Forwarded-For", from)
-		if got := send(t, req); got.body != "1[127.0.0.1]" || got.replayed() != (from == "7.7.7.7") {
+		if got := send(t, req); got.body != "1 [127.0.0.1]" || got.replayed() != (from == "7.7.7.7") {
 			t.Errorf("%s: %+v", from, got)
 		}
 	}
