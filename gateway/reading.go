@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"path"
@@ -73,9 +74,10 @@ func decode(p string, keepSlashes bool) string {
 	out := make([]byte, 0, len(p))
 	for i := 0; i < len(p); i++ {
 		if p[i] == '%' && i+2 < len(p) {
-			text, err := url.PathUnescape(p[i : i+3])
-			if err == nil && (!keepSlashes || text != "/" && text != `\`) {
-				out = append(out, text...)
+			var text [1]byte
+			_, err := hex.Decode(text[:], []byte(p[i+1:i+3]))
+			if err == nil && (!keepSlashes || text[0] != '/' && text[0] != '\\') {
+				out = append(out, text[0])
 				i += 2
 				continue
 			}
@@ -122,6 +124,25 @@ func shortest(p string) string {
 // plainText writes what looks alike alike: compatibility forms, composed or
 // not, capitals.
 func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
+
+// plainTexts is plainText of several paths. A segment that they share is folded once: no form joins
+// a slash to what follows it.
+func plainTexts(paths []string) []string {
+	plain, known := make([]string, len(paths)), map[string]string{}
+	for i, p := range paths {
+		segments := strings.Split(p, "/")
+		for j, s := range segments {
+			text, seen := known[s]
+			if !seen {
+				text = plainText(s)
+				known[s] = text
+			}
+			segments[j] = text
+		}
+		plain[i] = strings.Join(segments, "/")
+	}
+	return plain
+}
 
 // readings returns the paths that applications may read in an escaped one, each
 // once, without empty and dot segments. They are not escaped: an escape that
@@ -236,12 +257,12 @@ func (l *lenient) slips(r *http.Request, strict *route) string {
 		}
 		paths = all
 	}
-	folded := make([]string, len(paths))
-	for i, p := range paths {
-		folded[i] = cleaned(plainText(p), strict != l.exact.fallback)
+	folded := plainTexts(paths)
+	for i, p := range folded {
+		folded[i] = cleaned(p, strict != l.exact.fallback)
 	}
 	slices.Sort(folded)
-	folded = slices.Compact(folded) // most readings differ in nothing else
+	folded = slices.Compact(folded) // some readings differ in nothing else
 	for _, method := range methods {
 		slips := func(rt *router) func(string) bool {
 			return func(p string) bool { return l.stricter(rt.read(r, method, p), strict, method, r) }

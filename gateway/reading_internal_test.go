@@ -66,6 +66,11 @@ func FuzzReadings(f *testing.F) {
 				t.Fatalf("%s reads %q in %q, which is not among %q", name, want, escaped, all)
 			}
 		}
+		for i, p := range plainTexts(all) {
+			if want := plainText(all[i]); p != want {
+				t.Fatalf("%q is folded to %q by its segments, and to %q at once", all[i], p, want)
+			}
+		}
 		if oneReading(escaped) && (len(all) > 1 || plainText(all[0]) != all[0]) {
 			t.Fatalf("%q has the readings %q", escaped, all)
 		}
