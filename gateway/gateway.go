@@ -16,6 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/recent"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/internal/watch"
 )
 
@@ -34,6 +35,7 @@ type Gateway struct {
 	guard    *semel.Guard
 	upstream *upstream
 	metrics  *metrics
+	captured waiting.Bytes // of the answers of all routes
 	log      *slog.Logger
 	router   *router
 	policy   http.Handler
@@ -63,9 +65,13 @@ func New(c *Config) (*Gateway, error) {
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
 	g.metrics, g.notices = newMetrics(g), &scope.Notices{Log: config.Logger}
+<<<<<<< HEAD
 	if target != nil && config.Next == nil {
 		g.pages.Ask = g.askPreflight
 	}
+=======
+	g.captured.Most = waiting.MostCaptured
+>>>>>>> df380fc2 (semelhttp: bound the memory of the answers that are held back)
 	if len(config.AdminTokens) > 0 {
 		g.history = console.NewHistory(g.metrics.counts)
 	}

@@ -50,6 +50,7 @@ type capture struct {
 	declared int64 // Content-Length; -1 for none
 	bodyAt   int   // where the body starts in the envelope
 	held     bool  // nothing may go out before the commit of a transaction
+	taken    int64 // of the memory for all answers
 	unfit    error // why the answer cannot be held back that long
 
 	// For a goroutine that the handler left behind: what it writes goes
@@ -87,6 +88,9 @@ func (c *capture) location() string {
 
 // reset empties the scratch for the next request.
 func (s *scratch) reset() {
+	if cap(s.envelope) > uncountedBytes {
+		s.envelope = nil
+	}
 	s.envelope, s.short = reuse(s.envelope), reuse(s.short)
 	clear(s.outer)
 	clear(s.sent)
@@ -169,7 +173,7 @@ func capturePiece[T []byte | string](c *capture, piece T, write func(io.Writer, 
 		return c.stream.wrote(write(c.under, piece))
 	}
 	c.mem.envelope = append(c.mem.envelope, piece...)
-	return len(piece), nil
+	return len(piece), c.count()
 }
 
 // ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the
@@ -193,6 +197,9 @@ func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 		n, err := src.Read(e[len(e):min(cap(e), len(e)+maxCopyStep)])
 		c.mem.envelope = e[:len(e)+n]
 		copied += int64(n)
+		if err := c.count(); err != nil {
+			return copied, err
+		}
 		switch length := int64(c.length()); {
 		case c.declared >= 0 && length > c.declared:
 			c.mem.envelope = e
@@ -374,6 +381,7 @@ func (c *capture) startStream() {
 	word := c.settle.settleStream()
 	c.mode = streaming
 	c.send(word)
+	c.shrink()
 }
 
 // send writes the answer as far as it was held back.

@@ -164,6 +164,7 @@ func (run *execution) close(strayed bool) {
 	if c.stream != nil {
 		c.stream.end()
 	}
+	c.uncount()
 	if !strayed {
 		run.location = c.location()
 		c.mem.reset()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -71,6 +72,13 @@ type Options struct {
 	// longer one is streamed, and later attempts get 409 response-not-kept.
 	// Default, and most: the policy's MaxOutcomeBytes, less room for headers.
 	MaxResponseBytes int
+	// MaxCapturedBytes bounds the memory of all answers that are held back until
+	// they are complete, beyond 16 KiB of each. An answer that finds no room is
+	// streamed, and later attempts get 409 response-not-kept; in a transaction,
+	// which is then rolled back, it is 500 response-too-large. Default 64 MiB.
+	MaxCapturedBytes int64
+	// Captured, when set, is that memory, shared by several middlewares. Package gateway sets it.
+	Captured *waiting.Bytes
 	// Transactor, when set, runs every handler that has a claim inside of a
 	// transaction (promise 4), which it finds in the context of its request,
 	// such as with pgstore.TxFrom: what it writes there commits together with
@@ -212,6 +220,10 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	s.Fingerprint.MaxCanonicalBytes = cmp.Or(s.Fingerprint.MaxCanonicalBytes, defaultMaxCanonicalBytes)
 	s.MaxResponseBytes = cmp.Or(s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
 	s.MaxHeldBytes = cmp.Or(s.MaxHeldBytes, max(defaultMaxHeldBytes, s.MaxResponseBytes))
+	s.MaxCapturedBytes = cmp.Or(s.MaxCapturedBytes, waiting.MostCaptured)
+	if s.Captured == nil {
+		s.Captured = &waiting.Bytes{Most: s.MaxCapturedBytes}
+	}
 	s.AbandonAfter = cmp.Or(s.AbandonAfter, defaultAbandonAfter)
 	s.PolicyURL = cmp.Or(s.PolicyURL, DefaultPolicyURL)
 	s.ScopeText = cmp.Or(s.ScopeText, "the caller and the operation")
@@ -234,6 +246,8 @@ func (s *settings) check(policy *semel.Policy) error {
 	case s.MaxResponseBytes > policy.MaxOutcomeBytes:
 		return fmt.Errorf("semelhttp: MaxResponseBytes is %d, but the policy keeps outcomes of %d bytes (raise Policy.MaxOutcomeBytes)",
 			s.MaxResponseBytes, policy.MaxOutcomeBytes)
+	case s.MaxCapturedBytes < 0:
+		return errors.New("semelhttp: MaxCapturedBytes must not be negative (leave it out for the default)")
 	case s.MaxHeldBytes < s.MaxResponseBytes:
 		return errors.New("semelhttp: MaxHeldBytes is smaller than MaxResponseBytes")
 	case s.Transactor != nil && s.FailOpen:

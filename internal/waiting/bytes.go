@@ -1,0 +1,27 @@
+package waiting
+
+import "sync/atomic"
+
+// MostCaptured is the default bound of the answers that are held back at one time, in bytes.
+const MostCaptured = 64 << 20
+
+// Bytes is memory that many share. Most is set before its first use.
+type Bytes struct {
+	Most int64
+	used atomic.Int64
+}
+
+// Take takes n bytes, or reports that there is no room for them.
+func (b *Bytes) Take(n int64) bool {
+	if b.used.Add(n) > b.Most {
+		b.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+// Return gives n bytes back.
+func (b *Bytes) Return(n int64) { b.used.Add(-n) }
+
+// Used returns the bytes that are taken.
+func (b *Bytes) Used() int64 { return b.used.Load() }
