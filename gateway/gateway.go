@@ -65,13 +65,10 @@ func New(c *Config) (*Gateway, error) {
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
 	g.metrics, g.notices = newMetrics(g), &scope.Notices{Log: config.Logger}
-<<<<<<< HEAD
 	if target != nil && config.Next == nil {
 		g.pages.Ask = g.askPreflight
 	}
-=======
 	g.captured.Most = waiting.MostCaptured
->>>>>>> df380fc2 (semelhttp: bound the memory of the answers that are held back)
 	if len(config.AdminTokens) > 0 {
 		g.history = console.NewHistory(g.metrics.counts)
 	}
