@@ -384,7 +384,9 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	if len(b.held) > 0 {
 		n := copy(p, b.held)
-		b.held = b.held[n:]
+		if b.held = b.held[n:]; len(b.held) == 0 {
+			b.held = nil // the rest may take as long as it likes
+		}
 		return n, nil
 	}
 	if b.ended {
