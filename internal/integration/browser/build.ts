@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const programs = {
-  SEMEL_BIN: "cmd/semel", SEMEL_SHOP: "examples/shop/cmd/shop", SEMEL_INVOICES: "examples/invoices/cmd/invoices",
+  SEMEL_TEST_BIN: "cmd/semel", SEMEL_TEST_SHOP: "examples/shop/cmd/shop", SEMEL_TEST_INVOICES: "examples/invoices/cmd/invoices",
   SEMEL_TEST_ANSWERS: "internal/testserver/cutanswers/serve",
 };
 
 // Builds semel, the example shop, the invoice application, the server of broken answers and the client's examples once for all tests, unless
-// SEMEL_BIN, SEMEL_SHOP, SEMEL_INVOICES, SEMEL_TEST_ANSWERS and SEMEL_EXAMPLES name what was built.
-// The long form gets the commands of the scripts of cmd/semel/internal/command as well, in SEMEL_SCRIPTS: a test binary that is each of them by its name.
+// SEMEL_TEST_BIN, SEMEL_TEST_SHOP, SEMEL_TEST_INVOICES, SEMEL_TEST_ANSWERS and SEMEL_TEST_EXAMPLES name what was built.
+// The long form gets the commands of the scripts of cmd/semel/internal/command as well, in SEMEL_TEST_SCRIPTS: a test binary that is each of them by its name.
 // What it returns is run after the last test.
 export default function build(): () => void {
   const dir = mkdtempSync(join(tmpdir(), "semel-browser-"));
@@ -20,13 +20,13 @@ export default function build(): () => void {
     process.env[variable] = join(dir, variable.toLowerCase());
     execFileSync("go", ["build", "-o", process.env[variable], `./${source}`], { cwd: root, stdio: "inherit" });
   }
-  if (!process.env.SEMEL_EXAMPLES) {
-    process.env.SEMEL_EXAMPLES = join(dir, "examples");
+  if (!process.env.SEMEL_TEST_EXAMPLES) {
+    process.env.SEMEL_TEST_EXAMPLES = join(dir, "examples");
     execFileSync("scripts/npm-ci", ["web"], { cwd: root, stdio: "inherit" });
-    execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
+    execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_TEST_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
   }
-  if (process.env.SEMEL_LONG && !process.env.SEMEL_SCRIPTS) {
-    process.env.SEMEL_SCRIPTS = dir;
+  if (process.env.SEMEL_LONG && !process.env.SEMEL_TEST_SCRIPTS) {
+    process.env.SEMEL_TEST_SCRIPTS = dir;
     execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel/internal/command"], { cwd: root, stdio: "inherit" });
     for (const name of ["run-sql", "run-outbox"]) symlinkSync("fill-inbox", join(dir, name));
   }

@@ -10,7 +10,7 @@ function run(dir: string, program: string, ...args: string[]): string {
 
 /** Runs a command of the scripts of cmd/semel/internal/command. */
 function script(dir: string, name: string, ...args: string[]): string {
-  return run(dir, join(process.env.SEMEL_SCRIPTS!, name), ...args);
+  return run(dir, join(process.env.SEMEL_TEST_SCRIPTS!, name), ...args);
 }
 
 /** Runs statements in the application's database. */
@@ -71,9 +71,9 @@ test("a run of dedupe is undone", { tag: "@long" }, async ({ browser, service },
   const { dir } = service;
   const rows = (n: number) => sql(dir, `DROP TABLE IF EXISTS proof; CREATE TABLE proof (n CHECK (n = ${n})); INSERT INTO proof SELECT count(*) FROM customers`);
   sql(dir, "CREATE TABLE customers (id integer PRIMARY KEY, email text); INSERT INTO customers VALUES (1, 'a@x'), (2, 'a@x'), (3, 'b@x')");
-  run(dir, process.env.SEMEL_BIN!, "dedupe", "plan", "--dsn", "sqlite:shop.db", "--table", "customers", "--key", "email", "--losers", "delete", "--index", "one_email");
-  run(dir, process.env.SEMEL_BIN!, "dedupe", "guard", "semel-dedupe.json", "--dsn", "sqlite:shop.db", "--by", "ada");
-  run(dir, process.env.SEMEL_BIN!, "dedupe", "run", "semel-dedupe.json", "--dsn", "sqlite:shop.db", "--by", "ada", "--rest", "1ms");
+  run(dir, process.env.SEMEL_TEST_BIN!, "dedupe", "plan", "--dsn", "sqlite:shop.db", "--table", "customers", "--key", "email", "--losers", "delete", "--index", "one_email");
+  run(dir, process.env.SEMEL_TEST_BIN!, "dedupe", "guard", "semel-dedupe.json", "--dsn", "sqlite:shop.db", "--by", "ada");
+  run(dir, process.env.SEMEL_TEST_BIN!, "dedupe", "run", "semel-dedupe.json", "--dsn", "sqlite:shop.db", "--by", "ada", "--rest", "1ms");
   rows(2);
   script(dir, "fill-inbox", "semel.db"); // the service's store
   const page = await (await browser.newContext()).newPage();

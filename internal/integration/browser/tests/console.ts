@@ -42,7 +42,7 @@ export const test = base.extend<{ desk: Desk; service: Service; dir: string }>({
     });
     application.listen(0, "127.0.0.1");
     await once(application, "listening");
-    const gateway = await start(process.env.SEMEL_BIN!, [
+    const gateway = await start(process.env.SEMEL_TEST_BIN!, [
       "gateway", "--upstream", `http://127.0.0.1:${(application.address() as AddressInfo).port}`, "--store", `sqlite:${join(dir, "semel.db")}`,
       "--outcome-log", "720h", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--admin-tokens-file", join(dir, "tokens"),
     ]);
@@ -61,7 +61,7 @@ export const test = base.extend<{ desk: Desk; service: Service; dir: string }>({
     await use({
       dir,
       console: async (...flags) => {
-        const program = await start(process.env.SEMEL_BIN!, [
+        const program = await start(process.env.SEMEL_TEST_BIN!, [
           "console", "--store", `sqlite:${join(dir, "semel.db")}`, "--listen", "127.0.0.1:0", "--admin-tokens-file", join(dir, "tokens"), ...flags,
         ]);
         programs.push(program);

@@ -43,7 +43,7 @@ const latency = "200ms";
 export const test = base.extend<{ demo: Demo; complaints: string[]; expected: RegExp[] }, { running: Demo }>({
   running: [
     async ({}, use) => {
-      const program = await start(process.env.SEMEL_BIN ?? "semel", ["demo", "--listen", "127.0.0.1:0", "--latency", latency]);
+      const program = await start(process.env.SEMEL_TEST_BIN ?? "semel", ["demo", "--listen", "127.0.0.1:0", "--latency", latency]);
       await use(client(program.addresses));
       await program.stop();
     },

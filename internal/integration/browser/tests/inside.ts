@@ -9,7 +9,7 @@ export interface Application {
 }
 
 async function run(use: (app: Application) => Promise<void>, flags: string[]): Promise<void> {
-  const program = await start(process.env.SEMEL_INVOICES ?? "invoices", ["-listen", "127.0.0.1:0", ...flags]);
+  const program = await start(process.env.SEMEL_TEST_INVOICES ?? "invoices", ["-listen", "127.0.0.1:0", ...flags]);
   const url = program.addresses.page!;
   await use({ url, counts: async () => (await fetch(`${url}/api/counts`)).json() });
   await program.stop();

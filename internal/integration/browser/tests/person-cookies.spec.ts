@@ -42,7 +42,7 @@ const test = base.extend<{ behind: Behind }>({
     })());
     const file = join(mkdtempSync(join(tmpdir(), "semel-rules-")), "rules.yaml");
     writeFileSync(file, rules);
-    const program = await start(process.env.SEMEL_BIN ?? "semel", [
+    const program = await start(process.env.SEMEL_TEST_BIN ?? "semel", [
       "gateway", "--listen", "127.0.0.1:0", "--upstream", `http://127.0.0.1:${await listening(application)}`, "--rules", file, "--store", "memory:", "--log-level", "error", "--admin", "127.0.0.1:0",
     ]);
     behind.gateway = program.addresses.gateway ?? Object.values(program.addresses)[0]!;

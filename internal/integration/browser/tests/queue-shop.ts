@@ -39,7 +39,7 @@ export interface Shop {
 }
 
 function startShop(dir: string, listen: string): Promise<Program> {
-  return start(process.env.SEMEL_SHOP ?? "shop", ["-listen", listen, "-dir", dir]);
+  return start(process.env.SEMEL_TEST_SHOP ?? "shop", ["-listen", listen, "-dir", dir]);
 }
 
 export const test = base.extend<{ shop: Shop }>({

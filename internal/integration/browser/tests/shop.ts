@@ -56,7 +56,7 @@ function watchForm(): void {
 export const test = base.extend<{ shop: Shop; complaints: string[]; sights: Sight[]; tolerated: RegExp }>({
   tolerated: [/(?!)/, { option: true }],
   shop: async ({}, use) => {
-    const program = await start(process.env.SEMEL_SHOP ?? "shop", ["-listen", "127.0.0.1:0", "-assets", process.env.SEMEL_EXAMPLES ?? ""]);
+    const program = await start(process.env.SEMEL_TEST_SHOP ?? "shop", ["-listen", "127.0.0.1:0", "-assets", process.env.SEMEL_TEST_EXAMPLES ?? ""]);
     const url = program.addresses.page!;
     const json = async (path: string) => (await fetch(url + path)).json();
     await use({

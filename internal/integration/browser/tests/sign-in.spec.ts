@@ -86,7 +86,7 @@ const test = base.extend<{ app: Application }>({
     await once(server, "listening");
     const dir = mkdtempSync(join(tmpdir(), "semel-sign-in-"));
     writeFileSync(join(dir, "semel.yaml"), rules);
-    const gateway = await start(process.env.SEMEL_BIN ?? "semel", [
+    const gateway = await start(process.env.SEMEL_TEST_BIN ?? "semel", [
       "gateway", "--upstream", `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--store", "memory:", "--rules", join(dir, "semel.yaml"),
     ]);
