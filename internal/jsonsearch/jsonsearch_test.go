@@ -89,11 +89,9 @@ func TestFindReadsTheTextOnceForAllPaths(t *testing.T) {
 func TestFindEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	in := &counted{Reader: io.MultiReader(strings.NewReader("["), readerFunc(func(p []byte) (int, error) {
-		cancel()
-		return copy(p, "1,"), nil
-	}))}
-	if _, err := jsonsearch.Find(ctx, in, [][]string{{"a"}}); !errors.Is(err, context.Canceled) {
+	text := "[" + strings.Repeat("1,", 1<<16) + "1]"
+	in := &counted{Reader: io.MultiReader(readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }), strings.NewReader(text))}
+	if _, err := jsonsearch.Find(ctx, in, [][]string{{"a"}}); !errors.Is(err, context.Canceled) || in.bytes > 1<<16 {
 		t.Errorf("got %v after %d bytes, want the context's error", err, in.bytes)
 	}
 }
