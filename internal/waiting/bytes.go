@@ -11,7 +11,7 @@ type Bytes struct {
 	used atomic.Int64
 }
 
-// Take takes n bytes, or reports that there is no room for them.
+// Take takes n bytes. It reports false, and takes none, when they exceed Most.
 func (b *Bytes) Take(n int64) bool {
 	if b.used.Add(n) > b.Most {
 		b.used.Add(-n)
