@@ -30,15 +30,26 @@ func TestExactTypesAreNotReadBack(t *testing.T) {
 		}
 	}
 	for _, changed := range []any{
-		time.Time{}, json.Number(""), json.RawMessage{}, map[string]any{}, []any{}, new(*int), new([]int),
-		struct{ a int }{}, struct{ line }{}, struct {
+		time.Time{},
+		json.Number(""),
+		json.RawMessage{},
+		map[string]any{},
+		[]any{},
+		new(*int), new([]int),
+		struct{ a int }{},
+		struct{ line }{},
+		struct {
 			A int `json:"-"`
-		}{}, struct {
+		}{},
+		struct {
 			A []int `json:",omitempty"`
-		}{}, struct {
+		}{},
+		struct {
 			A int
 			B int `json:"A"`
-		}{}, struct{ When *time.Time }{}, struct {
+		}{},
+		struct{ When *time.Time }{},
+		struct {
 			A int `json:",string"`
 		}{},
 	} {

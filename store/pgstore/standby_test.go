@@ -124,8 +124,10 @@ func (a *alone) claimed(t *testing.T) semel.SettleParams {
 
 func claimOf(name string) semel.ClaimParams {
 	k := orderKey(name)
-	return semel.ClaimParams{Digest: k.Digest(), Scope: k.Scope, Name: k.Name, Owner: semel.Owner{1}, Fingerprint: semel.Fingerprint{1},
-		Lease: time.Hour, Retention: time.Hour}
+	return semel.ClaimParams{
+		Digest: k.Digest(), Scope: k.Scope, Name: k.Name, Owner: semel.Owner{1}, Fingerprint: semel.Fingerprint{1},
+		Lease: time.Hour, Retention: time.Hour,
+	}
 }
 
 // Promises 2 and 7: a commit that waits for its synchronous standby is not cancelled, because then the
