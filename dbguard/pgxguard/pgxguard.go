@@ -183,7 +183,16 @@ func rollback(ctx context.Context, tx pgx.Tx) {
 
 // InTx implements [dbguard.Database].
 func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx dbguard.Session) error) error {
-	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	begin := d.pool
+	if pool, ok := d.pool.(*pgxpool.Pool); ok {
+		conn, err := pool.Acquire(ctx)
+		if err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		defer conn.Release() // not by the commit: its shield ends first
+		begin = conn
+	}
+	tx, err := begin.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
