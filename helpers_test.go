@@ -99,10 +99,11 @@ func (h *hooked) Lookup(ctx context.Context, d semel.Digest) (rec semel.Record, 
 // operate returns the guard's records, as operators settle them.
 func operate(g *semel.Guard) *operator.Records { return must.Get(operator.New(g, nil)) }
 
-// times returns a hook that fails with err the first n times.
+// times returns a hook that fails with err the first n times, for concurrent use.
 func times(n int, err error) func() error {
+	var calls atomic.Int64
 	return func() error {
-		if n--; n >= 0 {
+		if calls.Add(1) <= int64(n) {
 			return err
 		}
 		return nil
