@@ -50,7 +50,7 @@ func (g *Gateway) newNext() http.Handler {
 		returned = err == nil || !answer.begun
 		switch {
 		case err == nil:
-			answer.whole()
+			answer.whole() //nolint:contextcheck // what is given back outlives the request
 		case answer.begun:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break an answer off: half an answer must not look whole; the outcome is unknown
 		default:

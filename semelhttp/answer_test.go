@@ -27,7 +27,7 @@ func TestTransportJudgesWholeAnswers(t *testing.T) {
 		v := &vectors[i]
 		t.Run(v.Case, func(t *testing.T) {
 			t.Parallel()
-			base := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} //nolint:gosec // the test's server.
+			base := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 			t.Cleanup(base.CloseIdleConnections)
 			client := &http.Client{Transport: &semelhttp.Transport{Base: base, Backoff: -1}}
 			post := func(key string) (int, []byte, error) {

@@ -63,8 +63,8 @@ func TestBoundariesDoNotCount(t *testing.T) {
 
 // lookedAt counts how often it is asked whether it has ended.
 type lookedAt struct {
-	context.Context
-	times *atomic.Int64
+	context.Context //nolint:containedctx // it counts who asks it
+	times           *atomic.Int64
 }
 
 func (c lookedAt) Err() error {
@@ -98,7 +98,7 @@ type keyOnly struct {
 }
 
 func (k keyOnly) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
-	return k.KeySource.Key(r.WithContext(lookedAt{r.Context(), k.times}), body)
+	return k.KeySource.Key(r.WithContext(lookedAt{r.Context(), k.times}), body) //nolint:contextcheck // it is derived from the request's
 }
 
 // TestSearchEndsWithTheCaller: no body is searched on after its caller has gone.

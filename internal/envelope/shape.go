@@ -23,7 +23,7 @@ var shapes sync.Map
 
 func shapeOf(t reflect.Type) shape {
 	if known, ok := shapes.Load(t); ok {
-		return known.(shape) //nolint:forcetypeassert // nothing else is stored
+		return known.(shape) //nolint:forcetypeassert,errcheck // nothing else is stored
 	}
 	s := shape{exact: true}
 	s.look(t, map[reflect.Type]bool{})
@@ -98,7 +98,7 @@ func Decode[T any](data []byte, v *T) error {
 	if err := d.Decode(v); err != nil {
 		return err
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // as the decoder returns it
+	if _, err := d.Token(); err != io.EOF {
 		return json.Unmarshal(data, v) // which says what follows
 	}
 	return nil

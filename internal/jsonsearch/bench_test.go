@@ -16,7 +16,7 @@ func BenchmarkFind(b *testing.B) {
 	for name, text := range texts {
 		for paths, names := range map[string]string{"1": "f0", "12": "f0 f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11"} {
 			var steps [][]string
-			for _, name := range strings.Fields(names) {
+			for name := range strings.FieldsSeq(names) {
 				steps = append(steps, []string{name})
 			}
 			b.Run(name+"/paths="+paths, func(b *testing.B) {

@@ -230,7 +230,7 @@ func TestCommitThatWaitsForItsStandby(t *testing.T) {
 		noError(t, admin.QueryRow(t.Context(), "SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&none))
 		return none
 	})
-	for name, shown := range afterwards {
+	for name, shown := range afterwards { //nolint:paralleltest // they share a server
 		t.Run(name, shown)
 	}
 }

@@ -22,7 +22,7 @@ func allocate(path string, size int64) error {
 	if err != nil {
 		return err
 	}
-	err = syscall.Fallocate(int(f.Fd()), 0, 0, size) //nolint:gosec // descriptors are small.
+	err = syscall.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, syscall.EOPNOTSUPP) {
 		err = fill(f, size)
 	}

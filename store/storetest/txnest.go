@@ -170,7 +170,7 @@ func nestedTransactor(c *txCheck) {
 			} {
 				c.executes(ctx, c.transacts, g, w, c.db.Insert)
 			}
-			c.left(g, map[string]semel.State{"inner " + name: semel.StateAbsent}) //nolint:contextcheck // what others see.
+			c.left(g, map[string]semel.State{"inner " + name: semel.StateAbsent})
 		}}}, c.db.Insert)
 	}
 	c.left(g, map[string]semel.State{

@@ -81,15 +81,16 @@ func stableParts(scheme, text string, stable []string) string {
 	if len(stable) == 0 || parameters[stable[0]] == "" {
 		return ""
 	}
-	principal := "claim " + scheme
+	var principal strings.Builder
+	principal.WriteString("claim " + scheme)
 	for _, name := range stable {
 		value := parameters[name]
 		if name == "credential" { // the access key, without its date and region
 			value, _, _ = strings.Cut(value, "/")
 		}
-		principal += "\n" + name + "=" + value
+		principal.WriteString("\n" + name + "=" + value)
 	}
-	return principal
+	return principal.String()
 }
 
 // parameter reads the value at the start of the text, quoted or not, and returns what follows it.

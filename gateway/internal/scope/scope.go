@@ -154,7 +154,7 @@ func (n *Notices) about(route string, c *Caller) {
 
 // AboutSessions warns of several session cookies in a request for a form.
 func (n *Notices) AboutSessions(route string, r *http.Request) {
-	n.several(route, SessionsOf(r).several())
+	n.several(route, SessionsOf(r).several()) //nolint:contextcheck // a warning outlives the request
 }
 
 func (n *Notices) several(route, names string) {
@@ -166,7 +166,7 @@ func (n *Notices) several(route, names string) {
 
 func (n *Notices) once(route, text string, about ...slog.Attr) {
 	if _, given := n.given.LoadOrStore(route+"\n"+text, true); !given {
-		n.Log.LogAttrs(context.Background(), slog.LevelWarn, text, append([]slog.Attr{slog.String("route", route)}, about...)...)
+		n.Log.LogAttrs(context.Background(), slog.LevelWarn, text, append([]slog.Attr{slog.String("route", route)}, about...)...) //nolint:sloglint // each caller has a constant
 	}
 }
 

@@ -51,11 +51,12 @@ func (s Sessions) Principal() string {
 	case 1:
 		return cookies(names[0], s[names[0]])
 	}
-	principal := "cookies " + strings.Join(names, ", ")
+	var principal strings.Builder
+	principal.WriteString("cookies " + strings.Join(names, ", "))
 	for _, name := range names {
-		principal += "\n\n" + cookies(name, s[name])
+		principal.WriteString("\n\n" + cookies(name, s[name]))
 	}
-	return principal
+	return principal.String()
 }
 
 // several lists the names where there is more than one.

@@ -60,7 +60,7 @@ func lateApplication(t *testing.T) string {
 	must(t, os.WriteFile(filepath.Join(dir, "go"), []byte(`#!/bin/sh
 case "$*" in *examples/invoices*) until curl -so /dev/null http://127.0.0.1:8080/; do sleep 0.1; done; sleep 2 ;; esac
 exec `+compiler+` "$@"
-`), 0o700)) //nolint:gosec // it is a program
+`), 0o700))
 	return "PATH=" + dir + ":$PATH\n"
 }
 

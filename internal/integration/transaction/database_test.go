@@ -120,7 +120,7 @@ func overSQL(d *database, of dbguard.Dialect, from func(context.Context) *sql.Tx
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() //nolint:errcheck // after the commit it does nothing.
+		defer func() { _ = tx.Rollback() }() // after the commit it does nothing
 		if err := join(ctx, g, tx, k, w); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func keyOf(name string) semel.Key { return semel.Key{Scope: "matrix", Name: name
 // door is one way to make an effect happen once. Its error says that it is not done.
 type door struct {
 	name string
-	call func(p *place, ctx context.Context, name string, w work) error //nolint:revive // the place is the receiver.
+	call func(p *place, ctx context.Context, name string, w work) error
 	// statement: the effect is a statement rather than the work, which only says that it is to fail.
 	statement bool
 	// undoes: what failed work has written is undone.
@@ -166,8 +166,8 @@ func (p *place) handleTx(ctx context.Context, name string, w work) error {
 // holder is one way to be around something else. Its error says that it is not done.
 type holder struct {
 	name   string
-	call   func(p *place, ctx context.Context, name string, w work) error //nolint:revive // the place is the receiver.
-	undoes bool                                                           // its work has a transaction
+	call   func(p *place, ctx context.Context, name string, w work) error
+	undoes bool // its work has a transaction
 }
 
 func holders() []holder {

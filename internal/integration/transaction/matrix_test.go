@@ -213,7 +213,7 @@ func (c *cell) observe(t *testing.T, n int) (other, same string) {
 }
 
 // Promises 3 and 4, in every combination: what says that it is done has its effect, once, and every store says the same.
-func TestMatrix(t *testing.T) {
+func TestMatrix(t *testing.T) { //nolint:tparallel // the cells of a database follow one another
 	t.Parallel()
 	var mu sync.Mutex // guards the fields below
 	seen := map[[2]string][2]string{}
@@ -230,7 +230,7 @@ func TestMatrix(t *testing.T) {
 					for _, h := range holders() {
 						n++
 						c := cell{p, d, h}
-						t.Run(d.name+" in "+h.name, func(t *testing.T) {
+						t.Run(d.name+" in "+h.name, func(t *testing.T) { //nolint:paralleltest // see TestMatrix
 							other, same := c.observe(t, n)
 							mu.Lock()
 							defer mu.Unlock()

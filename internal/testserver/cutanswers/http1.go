@@ -20,7 +20,7 @@ func (s *Server) http1(conn net.Conn) {
 		}
 		if req.Method != http.MethodPost {
 			media, content := s.page(req.URL.Path)
-			fmt.Fprintf(out, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", media, len(content), content)
+			_, _ = fmt.Fprintf(out, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", media, len(content), content)
 			if out.Flush() != nil {
 				return
 			}
@@ -67,7 +67,7 @@ func writeHTTP1(out *bufio.Writer, v *Vector) bool {
 		if n == len(sent) && v.Cut == "half" {
 			promised++ // the last chunk is cut as well
 		}
-		fmt.Fprintf(out, "%x\r\n%s", promised, sent[:n])
+		_, _ = fmt.Fprintf(out, "%x\r\n%s", promised, sent[:n])
 		if promised == n {
 			out.WriteString("\r\n") //nolint:errcheck // Flush tells.
 		}

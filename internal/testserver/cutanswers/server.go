@@ -145,7 +145,7 @@ func (s *Server) page(address string) (media string, content []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys := append([]string{}, s.keys[address]...)
-	content, _ = json.Marshal(keys)
+	content, _ = json.Marshal(keys) //nolint:errchkjson // they are strings
 	return "application/json", content
 }
 
