@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -234,6 +235,7 @@ type away struct {
 	semel.Store
 	claims, settles atomic.Pointer[string] // of records in scopes that begin so
 	scopes          map[semel.Digest]string
+	fails           error // of a settlement; nil for semel.ErrFull
 }
 
 func (s *away) Unwrap() semel.Store { return s.Store }
@@ -248,7 +250,7 @@ func (s *away) Claim(ctx context.Context, p semel.ClaimParams) (semel.Record, bo
 
 func (s *away) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
 	if prefix := s.settles.Load(); prefix != nil && strings.HasPrefix(s.scopes[d], *prefix) {
-		return semel.ErrFull
+		return cmp.Or(s.fails, semel.ErrFull)
 	}
 	return s.Store.Settle(ctx, d, f, to)
 }

@@ -240,28 +240,31 @@ func (f *flaky) Transaction(ctx context.Context) (semel.Tx, error) {
 	return f.Transactor.Transaction(ctx)
 }
 
-// TestRolledBackWithoutRecord: a message that was rolled back and must not run on a guess does not, although the store was away
-// when that was to be recorded (promise 3).
+// TestRolledBackWithoutRecord: a message that was rolled back and must not run on a guess does not, although the store was away, or
+// full, when that was to be recorded (promise 3). What a full store refused is recorded once there is room.
 func TestRolledBackWithoutRecord(t *testing.T) {
 	t.Parallel()
+	const lapses = 100 * time.Millisecond
 	for _, test := range []struct {
-		name  string
-		fails error
-		asks  bool
-		act   inbox.Act
-		why   inbox.Reason
+		name         string
+		fails, store error
+		lease        time.Duration
+		asks         bool
+		act          inbox.Act
+		why          inbox.Reason
 	}{
-		{"final", semel.MarkFinal(errDown), false, inbox.Quarantine, "unknown"},
-		{"unknown", semel.MarkUnknown(errDown), false, inbox.Quarantine, "unknown"},
-		{"unknown, with Ask", semel.MarkUnknown(errDown), true, inbox.Ack, "duplicate"},
+		{"final", semel.MarkFinal(errDown), errDown, lapses, false, inbox.Quarantine, "unknown"},
+		{"final, full", semel.MarkFinal(errDown), semel.ErrFull, time.Minute, false, inbox.Quarantine, "final"},
+		{"unknown", semel.MarkUnknown(errDown), errDown, lapses, false, inbox.Quarantine, "unknown"},
+		{"unknown, with Ask", semel.MarkUnknown(errDown), errDown, lapses, true, inbox.Ack, "duplicate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			d := sqlite(t)
 			t.Cleanup(func() { _ = d.store.Close() })
 			transactor, intents := &flaky{Transactor: d.transactor}, "semel:inbox:"
-			s := &away{Store: d.store, scopes: map[semel.Digest]string{}}
-			guard := claimtest.Guard(t, s, &semel.Options{Policy: semel.Policy{Lease: 100 * time.Millisecond}, StoreTimeout: time.Second})
+			s := &away{Store: d.store, scopes: map[semel.Digest]string{}, fails: test.store}
+			guard := claimtest.Guard(t, s, &semel.Options{Policy: semel.Policy{Lease: test.lease}, StoreTimeout: time.Second})
 			o := &inbox.Options{Consumer: "billing", Pause: time.Millisecond}
 			if test.asks {
 				o.Ask = func(context.Context, semel.Record, inbox.Message) (semel.Reconciliation, error) {
@@ -288,7 +291,7 @@ func TestRolledBackWithoutRecord(t *testing.T) {
 			s.settles.Store(nil)
 			transactor.fails.Store(false)
 			var v inbox.Verdict
-			testserver.Eventually(t, "the claim lapses", func() bool { v = handle(2); return v.Reason != "in-flight" })
+			testserver.Eventually(t, "the record, or the end of the lease", func() bool { v = handle(2); return v.Reason != "in-flight" })
 			want(t, v, test.act, test.why)
 			if n != 1 {
 				t.Errorf("handled %d times, want once", n)
