@@ -339,8 +339,13 @@ func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
 
 func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time, err error) step {
 	c := a.guard.core
+	refusals := 0
 	for pause := range waiting.Backoffs() {
-		if definite(err) || !waiting.Sleep(ctx, pause) {
+		if refused(err) {
+			refusals++
+		}
+		// The first refusal may come from a connection to a server that was the primary.
+		if definite(err) || refusals > 1 || !waiting.Sleep(ctx, pause) {
 			break
 		}
 		rec, won, again := c.store.Claim(ctx, p)
@@ -364,6 +369,16 @@ func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time
 func definite(err error) bool {
 	return errors.Is(err, ErrFull) || errors.Is(err, ErrClosed) || errors.Is(err, ErrLost) || errors.Is(err, ErrSettled) ||
 		errors.Is(err, ErrNewerRecord)
+}
+
+// refused reports whether a store's server refused, and waiting does not help: it is read-only, its disk fails, a right or a table is
+// missing.
+func refused(err error) bool {
+	_, is := errors.AsType[interface {
+		error
+		Refused()
+	}](err)
+	return is
 }
 
 func (a *attempt) params(takeOver Fence) ClaimParams {

@@ -213,3 +213,44 @@ func (p peeking) Claim(ctx context.Context, params semel.ClaimParams) (semel.Rec
 	}
 	return p.hooked.Claim(ctx, params)
 }
+
+// readOnly is the answer of a server until an operator changes its settings.
+type readOnly struct{ error }
+
+func (readOnly) Refused() {}
+
+// TestRefusingStore (promise 10): where waiting does not help, the guard asks a second time and then refuses, without waiting for
+// the end of the store's time.
+func TestRefusingStore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answers []error // of the store, and then it takes the claim
+		claims  int
+		want    error
+	}{
+		"read-only":                          {[]error{readOnly{errStall}, readOnly{errStall}}, 2, semel.ErrUnavailable},
+		"answers are also lost":              {[]error{readOnly{errStall}, errStall, errStall, readOnly{errStall}}, 4, semel.ErrUnavailable},
+		"a connection to the former primary": {[]error{readOnly{errStall}}, 2, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newHooked()
+				g := newGuard(t, store, nil)
+				store.set(store.before, "claim", func() error {
+					if n := store.count("claim"); n <= len(test.answers) {
+						return fmt.Errorf("claim: %w", test.answers[n-1])
+					}
+					return nil
+				})
+				claim, _, err := g.Begin(t.Context(), testKey("a"), testFingerprint())
+				if got := store.count("claim"); got != test.claims || !errors.Is(err, test.want) {
+					t.Errorf("asked the store %d times, want %d; got %v, want %v", got, test.claims, err, test.want)
+				}
+				if claim != nil {
+					mustSucceed(t, claim.Release("nothing happened"))
+				}
+			})
+		})
+	}
+}

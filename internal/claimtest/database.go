@@ -124,3 +124,12 @@ func AfterAll[F ~func(context.Context) (V, error), V any](tb testing.TB, calls [
 	}()
 	return ended
 }
+
+// Refused reports whether a store says of an error that waiting does not help. A guard does not go on repeating such a claim.
+func Refused(err error) bool {
+	_, refused := errors.AsType[interface {
+		error
+		Refused()
+	}](err)
+	return refused
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
@@ -340,6 +341,7 @@ func (j *journal) die(err error) error {
 	if j.dead != nil {
 		return j.dead
 	}
+	err = verb.Refused(err)
 	j.dead = err
 	for _, b := range append(j.queue, j.batch) {
 		b.err = err

@@ -3,6 +3,7 @@ package mysqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -23,9 +24,24 @@ func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Recor
 	defer s.gate.Leave()
 	rec, won, err = s.claim(ctx, &p)
 	if err != nil {
-		return semel.Record{}, false, err
+		return semel.Record{}, false, s.whyBroken(ctx, err)
 	}
 	return rec, won, nil
+}
+
+// whyBroken tells a server that has become read-only, each of whose connections the driver drops, from one that is away.
+func (s *Store) whyBroken(ctx context.Context, err error) error {
+	if !errors.Is(err, driver.ErrBadConn) {
+		return err
+	}
+	srv, unknown := inspect(ctx, s.db, s.dialect)
+	if unknown != nil {
+		return err
+	}
+	if unfit := srv.refuse(false); unfit != nil {
+		return verb.Refused(fmt.Errorf("mysqlstore: claim: %w", unfit))
+	}
+	return err
 }
 
 // errChanged: the row is no longer as it was read.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // ErrConfig means that the DSN or the options are wrong as written: nothing was
@@ -50,6 +51,9 @@ const (
 // was taken.
 func translate(act string, err error) error {
 	h := hint(err)
+	if lasts(err) {
+		err = verb.Refused(err)
+	}
 	switch {
 	case isFull(err):
 		return fmt.Errorf("%w: mysqlstore: %s: %w (%s)", semel.ErrFull, act, err, h)
@@ -57,6 +61,16 @@ func translate(act string, err error) error {
 		return fmt.Errorf("mysqlstore: %s: %w (%s)", act, err, h)
 	}
 	return fmt.Errorf("mysqlstore: %s: %w", act, err)
+}
+
+// lasts reports whether the server refuses until an operator changes a setting, a right or the schema.
+func lasts(err error) bool {
+	switch number(err) {
+	case errDBAccessDenied, errTableDenied, errColumnDenied, errPrivilege, errAccessDenied, errNoDatabase, errUnknownDatabase,
+		errNoTable, errUnknownColumn, errOptionPrevents, errReadOnlyMode, errReadOnlyTx:
+		return true
+	}
+	return false
 }
 
 // number is the server's number of an error, or 0.

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // ErrConfig means that the DSN or the options are wrong as written: nothing was tried,
@@ -49,6 +50,9 @@ func translate(act string, secrets []string, err error) error {
 	case full(err):
 		return fmt.Errorf("%w: natsstore: %s: %w (%s)", semel.ErrFull, act, shown,
 			"the stream or its account has reached a limit: raise max_bytes or the account's limits, or shorten retentions; it goes on as soon as records have expired")
+	}
+	if lasts(err) {
+		shown = verb.Refused(shown)
 	}
 	if h := hint(err); h != "" {
 		return fmt.Errorf("natsstore: %s: %w (%s)", act, shown, h)
@@ -93,6 +97,17 @@ func full(err error) bool {
 		return strings.Contains(e.Description, "maximum")
 	}
 	return false
+}
+
+// lasts reports whether the server refuses until an operator changes a setting or a right.
+func lasts(err error) bool {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		switch e.ErrCode {
+		case codeAccountWithout, codeServerWithout, codeNoStream, codeNoTTL, codeNoBatches:
+			return true
+		}
+	}
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrPermissionViolation)
 }
 
 // hint says what an operator can do about what the server answered.

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // ErrConfig means that the DSN or the options are wrong as written: nothing was
@@ -71,6 +72,9 @@ func translate(act string, err error) error {
 		}
 	}
 	hint, full := advice(err)
+	if lasts(err) {
+		err = verb.Refused(err)
+	}
 	switch {
 	case full:
 		return fmt.Errorf("%w: pgstore: %s: %w (%s)", semel.ErrFull, act, err, hint)
@@ -78,6 +82,15 @@ func translate(act string, err error) error {
 		return fmt.Errorf("pgstore: %s: %w (%s)", act, err, hint)
 	}
 	return fmt.Errorf("pgstore: %s: %w", act, err)
+}
+
+// lasts reports whether the server refuses until an operator changes a setting, a right or the schema.
+func lasts(err error) bool {
+	switch code(err) {
+	case codeReadOnly, "28P01", "28000", "3D000", "42501", "42P01", "3F000", "42703":
+		return true
+	}
+	return false
 }
 
 // advice says what an operator can do about an error, and whether it is a

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
@@ -19,20 +20,20 @@ func TestErrorsOfTheServer(t *testing.T) {
 	rec := wins(t, s, params("k"))
 	for _, test := range []struct {
 		code, word string
-		full       bool
+		full, ends bool // it is full; waiting does not help
 	}{
-		{"53100", "free space", true},
-		{"54000", "without keeping it", true},
-		{"53200", "memory", false},
-		{"53300", "max_connections", false},
-		{"25006", "target_session_attrs=read-write", false},
-		{"42501", "grant", false},
-		{"42P01", "pgstore.Migrations", false},
-		{"26000", "default_query_exec_mode=exec", false},
-		{"57014", "statement_timeout", false},
-		{"55P03", "lock_timeout", false},
-		{"22012", "stalled for too long", false},
-		{"XX000", "", false},
+		{"53100", "free space", true, false},
+		{"54000", "without keeping it", true, false},
+		{"53200", "memory", false, false},
+		{"53300", "max_connections", false, false},
+		{"25006", "target_session_attrs=read-write", false, true},
+		{"42501", "grant", false, true},
+		{"42P01", "pgstore.Migrations", false, true},
+		{"26000", "default_query_exec_mode=exec", false, false},
+		{"57014", "statement_timeout", false, false},
+		{"55P03", "lock_timeout", false, false},
+		{"22012", "stalled for too long", false, false},
+		{"XX000", "", false, false},
 	} {
 		execute(t, p, fmt.Sprintf(`CREATE OR REPLACE FUNCTION %[1]s.refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '%[2]s'; END $$;
@@ -41,6 +42,9 @@ CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXEC
 		wantWords(t, err, "settle", "refused", test.code, test.word)
 		if errors.Is(err, semel.ErrFull) != test.full {
 			t.Errorf("%s: got %v, want full %v", test.code, err, test.full)
+		}
+		if claimtest.Refused(err) != test.ends {
+			t.Errorf("%s: got %v, want it refused for good %v", test.code, err, test.ends)
 		}
 		if test.code == "22012" { // it has been tried for seconds
 			continue

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // ErrConfig means that the DSN or the options are wrong as written: nothing was
@@ -30,6 +31,9 @@ func translate(act, password string, err error) error {
 	}
 	if word == "OOM" {
 		return fmt.Errorf("%w: redisstore: %s: %w (%s)", semel.ErrFull, act, err, hint(word))
+	}
+	if lasts(word) {
+		err = verb.Refused(err)
 	}
 	if h := hint(word); h != "" {
 		return fmt.Errorf("redisstore: %s: %w (%s)", act, err, h)
@@ -57,6 +61,15 @@ func code(err error) string {
 	}
 	word, _, _ := strings.Cut(text, " ")
 	return word
+}
+
+// lasts reports whether the server refuses until an operator changes a setting, a right or the disk.
+func lasts(code string) bool {
+	switch code {
+	case "NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "MISCONF", "MOVED", "CROSSSLOT", "NOCLUSTER", "NODB", "WRONGTYPE":
+		return true
+	}
+	return false
 }
 
 // hint says what an operator can do about what the server answered.

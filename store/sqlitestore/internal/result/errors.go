@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // Translate gives an error of the driver to the caller: which act failed on
@@ -15,6 +16,10 @@ import (
 func Translate(pkg, file, act string, err error) error {
 	code := Code(err)
 	text := Hint(code)
+	switch Primary(code) {
+	case ReadOnly, CantOpen, permission, Auth, NotADB, Corrupt:
+		err = verb.Refused(err)
+	}
 	switch {
 	case Primary(code) == Full || Primary(code) == TooBig:
 		return fmt.Errorf("%w: %s: %s: %s: %w (%s)", semel.ErrFull, pkg, act, file, err, text)
