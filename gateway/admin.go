@@ -2,31 +2,25 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/must"
 )
 
-const readyTimeout = 2 * time.Second
-
 // AdminHandler is for operators and their machines, and not to be reachable by
 // callers: /healthz (the process lives), /readyz (it takes requests: not
-// draining, the store answers, and its server is fit), /metrics (Prometheus) and, for those
+// draining, the store takes claims, and its server is fit), /metrics (Prometheus) and, for those
 // who have one of [Config.AdminTokens], the admin API under /v1/ and the console under
 // /console/. Each handler counts wrong tokens for itself.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	monitor, _ := semel.StoreAs[semel.Monitor](g.config.Store)
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { g.ready(w, r, monitor) })
+	mux.HandleFunc("GET /readyz", g.serveReady)
 	mux.Handle("GET /metrics", g.metrics.handler())
 	api := must.Get(adminapi.New(g.guard, &adminapi.Options{Tokens: g.config.AdminTokens, Logger: g.log}))
 	mux.Handle("/v1/", api) // it says that it is off where operators have no tokens
@@ -62,29 +56,9 @@ func onLoopback(address string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// ready answers /readyz. monitor is nil if the store has none.
-func (g *Gateway) ready(w http.ResponseWriter, r *http.Request, monitor semel.Monitor) {
-	if g.draining.Load() {
-		say(w, http.StatusServiceUnavailable, "draining")
-		return
-	}
-	if err := g.storeAnswers(r.Context()); err != nil {
-		g.log.LogAttrs(r.Context(), slog.LevelWarn, "store does not answer", slog.String("error", err.Error()))
-		say(w, http.StatusServiceUnavailable, "store does not answer")
-		return
-	}
-	if monitor != nil && monitor.Health() != nil { // the store has logged why
-		say(w, http.StatusServiceUnavailable, "the store's server breaks a promise of the store; the log says which setting to change")
-		return
-	}
-	say(w, http.StatusOK, "ready")
-}
-
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // the caller may have gone
 }
-
-func isNotFound(err error) bool { return errors.Is(err, semel.ErrNotFound) }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -35,6 +34,7 @@ type Gateway struct {
 	guard    *semel.Guard
 	upstream *upstream
 	metrics  *metrics
+	ready    *readiness
 	captured waiting.Bytes // of the answers of all routes
 	log      *slog.Logger
 	router   *router
@@ -64,7 +64,7 @@ func New(c *Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
-	g.metrics, g.notices = newMetrics(g), &scope.Notices{Log: config.Logger}
+	g.metrics, g.ready, g.notices = newMetrics(g), newReadiness(), &scope.Notices{Log: config.Logger}
 	if target != nil && config.Next == nil {
 		g.pages.Ask = g.askPreflight
 	}
@@ -76,7 +76,7 @@ func New(c *Config) (*Gateway, error) {
 	g.streams, g.endStreams = streams, sync.OnceFunc(func() { close(streams) })
 	g.judged, g.keyHeaders = judgedHeaders(config.Rules)
 	options := config.Guard
-	options.Trace = g.metrics.trace(options.Trace)
+	options.Trace = g.metrics.trace(options.Trace, g.ready.notes)
 	if g.guard, err = semel.New(config.Store, &options); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
@@ -200,15 +200,4 @@ func (g *Gateway) Close() error {
 		return fmt.Errorf("gateway: close: %w", err)
 	}
 	return nil
-}
-
-// storeAnswers reports why the store cannot be used now, or nil.
-func (g *Gateway) storeAnswers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	_, err := g.guard.Lookup(ctx, semel.Key{Scope: semel.ScopeGlobal, Name: "readiness"})
-	if err == nil || isNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -135,8 +135,8 @@ func (c *recordsCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// trace returns hooks that count and then call those of next, which may be nil.
-func (m *metrics) trace(next *semel.Trace) *semel.Trace {
+// trace returns hooks that count, tell readiness how claims end, and then call those of next, which may be nil.
+func (m *metrics) trace(next *semel.Trace, notes func(context.Context, semel.BeginInfo)) *semel.Trace {
 	var t semel.Trace
 	if next != nil {
 		t = *next
@@ -147,6 +147,7 @@ func (m *metrics) trace(next *semel.Trace) *semel.Trace {
 		if i.Waited > 0 {
 			m.waited.Inc()
 		}
+		notes(ctx, i)
 		call(began, ctx, i)
 	}
 	t.Settled = func(ctx context.Context, i semel.SettleInfo) {
