@@ -55,6 +55,7 @@ func Derived(d DerivedKey) KeySource {
 		}
 		s.fields = append(s.fields, field)
 	}
+	s.names = fieldNamesOf(d.Fields...)
 	if !s.wholeBody && len(s.fields) == 0 {
 		s.err = errors.New("semelhttp: derived key: Fields is empty (nil means the whole body)")
 	}
@@ -74,6 +75,7 @@ func foldsOnly(a, b []string) bool {
 
 type derivedSource struct {
 	fields           []derivedField
+	names            fieldNames // of the fields, in their order
 	cookies, headers []string
 	wholeBody        bool
 	err              error // what is wrong with the fields
@@ -197,18 +199,12 @@ func (s *derivedSource) addMembers(h *semel.Hasher, r *http.Request, body *Body)
 func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) (found bool, err error) {
 	values := make([]semel.Hasher, len(s.fields)) // the fields come in any order
 	err = eachField(r, body, func(f formField) error {
-		chosen := func(one derivedField) bool { return one.name == f.name }
-		if i := slices.IndexFunc(s.fields, chosen); i >= 0 {
+		i, err := s.names.find(f.name)
+		if i >= 0 {
 			values[i].Add(f.value)
 			found = true
-			return nil
 		}
-		for i := range s.fields {
-			if name := s.fields[i].name; fieldReadAs(f.name, name) {
-				return nameError("field", f.name, name)
-			}
-		}
-		return nil
+		return err
 	})
 	for i := range s.fields {
 		sum := values[i].Sum()

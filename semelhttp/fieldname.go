@@ -2,29 +2,90 @@ package semelhttp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/jsonsearch"
 )
 
-// fieldReadAs is jsonsearch.ReadAs for the field of a form, where PHP also takes dots and spaces for underscores.
-func fieldReadAs(name, chosen string) bool {
-	if name == chosen || jsonsearch.ReadAs(name, chosen) {
-		return name != chosen
+// fieldNames are the names of form fields that count. A stranger's form can have millions of others: one look into a map
+// tells nearly all of them from each that counts.
+type fieldNames struct {
+	names []fieldName
+	bases map[string][]int // places in names, by what appendBase makes of them
+}
+
+// fieldName is a name, also as PHP reads it: with underscores for dots and spaces.
+type fieldName struct{ plain, underscored jsonsearch.Name }
+
+func fieldNameOf(text string) fieldName {
+	return fieldName{jsonsearch.NameOf(text), jsonsearch.NameOf(underscored(text))}
+}
+
+func fieldNamesOf(texts ...string) fieldNames {
+	f := fieldNames{bases: map[string][]int{}}
+	for i, text := range texts {
+		f.names = append(f.names, fieldNameOf(text))
+		for _, reading := range []string{text, underscored(text)} {
+			base := string(appendBase(nil, reading))
+			if !slices.Contains(f.bases[base], i) {
+				f.bases[base] = append(f.bases[base], i)
+			}
+		}
 	}
-	if !strings.ContainsAny(name, ". ") && !strings.ContainsAny(chosen, ". ") {
-		return false
+	return f
+}
+
+// find returns the place of the name, or -1 for another one. That is an error if some applications read it as one of these.
+func (f *fieldNames) find(name string) (int, error) {
+	var room [64]byte
+	maybe := f.bases[string(appendBase(room[:0], name))]
+	if strings.ContainsAny(name, ". ") {
+		maybe = slices.Concat(maybe, f.bases[string(appendBase(room[:0], underscored(name)))])
 	}
-	name, chosen = underscored(name), underscored(chosen)
-	return name == chosen || jsonsearch.ReadAs(name, chosen)
+	if len(maybe) == 0 {
+		return -1, nil
+	}
+	for _, i := range maybe {
+		if f.names[i].plain.String() == name {
+			return i, nil
+		}
+	}
+	is := fieldNameOf(name)
+	for _, i := range maybe {
+		if chosen := &f.names[i]; is.readAs(chosen) {
+			return -1, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, jsonsearch.NameError("field", name, chosen.plain.String()))
+		}
+	}
+	return -1, nil
+}
+
+// readAs reports whether some applications read the field as the chosen one.
+func (n *fieldName) readAs(chosen *fieldName) bool {
+	return n.plain.ReadAs(&chosen.plain) || n.underscored.String() == chosen.underscored.String() || n.underscored.ReadAs(&chosen.underscored)
 }
 
 func underscored(name string) string {
-	return strings.NewReplacer(".", "_", " ", "_").Replace(strings.TrimLeft(name, " "))
+	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimLeft(name, " "), ".", "_"), " ", "_")
 }
 
-// nameError refuses a name that an application may take for the one that counts.
-func nameError(what, name, wanted string) error {
-	return fmt.Errorf("%w: %w", semel.ErrKeyInvalid, jsonsearch.NameError(what, name, wanted))
+// appendBase appends the first part of a name, without letter case, and with underscores for dots and spaces.
+func appendBase(to []byte, name string) []byte {
+	for _, r := range jsonsearch.Base(name) {
+		switch {
+		case r == '.', r == ' ':
+			r = '_'
+		case 'a' <= r && r <= 'z':
+			r -= 'a' - 'A'
+		case r >= utf8.RuneSelf:
+			for other := unicode.SimpleFold(r); other != r && r >= utf8.RuneSelf; other = unicode.SimpleFold(other) {
+				r = min(r, other)
+			}
+		}
+		to = utf8.AppendRune(to, r)
+	}
+	return to
 }

@@ -38,20 +38,21 @@ const (
 // and "_", set the cookie semel_outcome, by which the guard script of package web
 // knows the outcome, and the next page says that a repetition was one. An
 // application that sets it keeps its own.
-func FromFormField(name string) KeySource { return formSource(name) }
+func FromFormField(name string) KeySource { return &formSource{name, fieldNamesOf(name)} }
 
-type formSource string
+type formSource struct {
+	name  string
+	names fieldNames // the one
+}
 
 // Key implements [KeySource].
-func (s formSource) Key(r *http.Request, body *Body) (string, bool, error) {
+func (s *formSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	var key string
 	found := false
 	err := eachField(r, body, func(f formField) error {
-		switch {
-		case fieldReadAs(f.name, string(s)):
-			return nameError("field", f.name, string(s))
-		case f.name != string(s):
-			return nil
+		switch i, err := s.names.find(f.name); {
+		case i < 0:
+			return err
 		case found:
 			return fmt.Errorf("%w: the field %s occurs twice", semel.ErrKeyInvalid, f.name)
 		case f.digested:
@@ -64,7 +65,7 @@ func (s formSource) Key(r *http.Request, body *Body) (string, bool, error) {
 }
 
 // String implements [KeySource].
-func (s formSource) String() string { return "form field " + string(s) }
+func (s *formSource) String() string { return "form field " + s.name }
 
 // formField is one field of a form.
 type formField struct {

@@ -209,7 +209,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	if header, ok := sourceAs[*headerSource](s.Key); ok {
 		s.keyHeader = header.name
 	}
-	_, s.formField = sourceAs[formSource](s.Key)
+	_, s.formField = sourceAs[*formSource](s.Key)
 	s.varyOnKey = []string{s.keyHeader}
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}

@@ -6,17 +6,35 @@ import (
 	"strings"
 )
 
+// Name is the name of a field or member, cut into its parts.
+type Name struct {
+	text  string
+	parts []string
+}
+
+// NameOf cuts a name into its parts.
+func NameOf(text string) Name { return Name{text, namePath(text)} }
+
+// String is the name as it is written.
+func (n *Name) String() string { return n.text }
+
 // ReadAs reports whether some applications read a field or member of this name as the chosen one, or as
 // a part of it: another letter case (encoding/json, ASP.NET), who[] and who[x] (PHP, Rack, Express),
-// spaces in front and what follows a NUL (PHP).
-func ReadAs(name, chosen string) bool {
+// spaces in front and what follows a NUL (PHP). If so, the two have the same [Base], but for letter case.
+func (n *Name) ReadAs(chosen *Name) bool {
 	switch {
-	case name == chosen:
+	case n.text == chosen.text:
 		return false
-	case !strings.ContainsAny(name, special):
-		return strings.EqualFold(name, chosen)
+	case !strings.ContainsAny(n.text, special):
+		return strings.EqualFold(n.text, chosen.text)
 	}
-	return leads(namePath(name), namePath(chosen))
+	return leads(n.parts, chosen.parts)
+}
+
+// Base returns the first part of a name like who[home][street].
+func Base(name string) string {
+	base, _ := cutBase(name)
+	return base
 }
 
 // special are the characters at which applications cut names into parts.
@@ -35,14 +53,18 @@ func NameError(what, name, wanted string) *Error {
 
 // namePath returns the parts of a name like who[home][street].
 func namePath(name string) []string {
-	name, _, _ = strings.Cut(name, "\x00")
-	name = strings.TrimLeft(name, " \t\r\n[")
-	base, rest, _ := strings.Cut(name, "[")
-	path := []string{strings.TrimRight(base, "]")}
+	base, rest := cutBase(name)
+	path := []string{base}
 	for rest != "" {
 		var part string
 		part, rest, _ = strings.Cut(rest, "]")
 		path = append(path, strings.TrimPrefix(part, "["))
 	}
 	return path
+}
+
+func cutBase(name string) (base, rest string) {
+	name, _, _ = strings.Cut(name, "\x00")
+	base, rest, _ = strings.Cut(strings.TrimLeft(name, " \t\r\n["), "[")
+	return strings.TrimRight(base, "]"), rest
 }
