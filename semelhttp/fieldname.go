@@ -18,7 +18,7 @@ type fieldNames struct {
 	bases map[string][]int // places in names, by what appendBase makes of them
 }
 
-// fieldName is a name, also as PHP reads it: with underscores for dots and spaces.
+// fieldName is a name as it is written and as PHP reads it, with underscores for dots and spaces.
 type fieldName struct{ plain, underscored jsonsearch.Name }
 
 func fieldNameOf(text string) fieldName {

@@ -46,7 +46,7 @@ func TestFieldNames(t *testing.T) {
 			got = "read as one"
 		}
 		if got != want {
-			t.Fatalf("%q beside %q: got %s, want %s", name, chosen, got, want)
+			t.Fatalf("%q where %q count: got %s, want %s", name, chosen, got, want)
 		}
 	}
 	if met["chosen"] < 100 || met["read as one"] < 100 {
