@@ -179,11 +179,12 @@ func (run *execution) disposition(status int) disposal {
 		return run.asked
 	}
 	signIn, elsewhere := run.signsIn(status)
-	released := releases(status) || signIn
+	again, open := run.capture.semelSays(status)
+	released := releases(status) || signIn || again
 	failed := status >= http.StatusInternalServerError && !released
 	d := disposal{note: "answered " + strconv.Itoa(status)}
 	switch on5xx := run.m.set.On5xx; {
-	case elsewhere && on5xx == UnknownOn5xx: // it may be a bank's, where a payment goes on
+	case open, elsewhere && on5xx == UnknownOn5xx: // it may be a bank's, where a payment goes on
 		d.state = semel.StateUnknown
 	case !released && !failed, failed && on5xx == StoreOn5xx:
 		return disposal{state: semel.StateCompleted}
