@@ -102,13 +102,14 @@ func (s *derivedSource) Key(r *http.Request, body *Body) (string, bool, error) {
 		h.Add(name)
 		addCookies(&h, r.Header["Cookie"], name)
 	}
+	header := asRead(r.Header)
 	for _, name := range s.headers {
 		h.Add(name)
-		for _, line := range r.Header[name] {
+		for _, line := range header[name] {
 			h.Add("=" + line)
 		}
 	}
-	addSteering(&h, r.Header, s.headers)
+	addSteering(&h, header, s.headers)
 	found, err := s.addBody(&h, r, body)
 	if err != nil || !found {
 		return "", false, err

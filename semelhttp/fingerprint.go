@@ -42,11 +42,12 @@ func (m *Middleware) fingerprint(r *http.Request, body *Body, h *semel.Hasher) (
 	h.Add(strings.ToLower(r.Host))
 	h.Add(r.URL.EscapedPath())
 	h.Add(r.URL.RawQuery)
+	header := asRead(r.Header)
 	for _, name := range m.set.headers {
 		h.Add(name)
-		addLines(h, r.Header[name])
+		addLines(h, header[name])
 	}
-	addSteering(h, r.Header, m.set.headers)
+	addSteering(h, header, m.set.headers)
 	plain := !o.CanonicalJSON
 	for _, contentType := range r.Header["Content-Type"] {
 		plain = plain && !multipart(contentType)
@@ -95,6 +96,28 @@ func addSteering(h *semel.Hasher, header http.Header, counted []string) {
 			addLines(h, lines)
 		}
 	}
+}
+
+// asRead returns a header in which names have dashes for underscores: application servers in the manner of CGI (WSGI, Rack,
+// PHP) cannot tell the two.
+func asRead(header http.Header) http.Header {
+	var names []string
+	for name := range header {
+		if strings.Contains(name, "_") {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return header
+	}
+	slices.Sort(names)
+	header = header.Clone()
+	for _, name := range names {
+		for _, line := range header[name] {
+			header.Add(strings.ReplaceAll(name, "_", "-"), line)
+		}
+	}
+	return header
 }
 
 // addLines appends the lines of one header: how many there are, and each.

@@ -68,6 +68,7 @@ func TestSteeringHeadersMakeAnotherRequest(t *testing.T) {
 	for _, name := range []string{
 		"If-Match", "If-None-Match", "If-Unmodified-Since", "Content-Range", "Upload-Offset", "Destination", "Overwrite", "Slug",
 		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL",
+		"If_Match", "X_HTTP_Method_Override", "X-HTTP_METHOD-override", // as WSGI, Rack and PHP read them
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +88,27 @@ func TestSteeringHeadersMakeAnotherRequest(t *testing.T) {
 				wantOutcomes(t, d, "executed", outcomelog.Outcome(want), "executed", "replayed", outcomelog.Outcome(want))
 			}
 		})
+	}
+}
+
+// TestChosenHeaderWithUnderscores (promise 6): a header that a service chose counts as WSGI, Rack and PHP read it.
+func TestChosenHeaderWithUnderscores(t *testing.T) {
+	t.Parallel()
+	headers := []string{"X-Tenant"}
+	for _, o := range []semelhttp.Options{
+		{Fingerprint: semelhttp.FingerprintOptions{Headers: headers}},
+		{Key: semelhttp.Derived(semelhttp.DerivedKey{Headers: headers})},
+	} {
+		d, server, _ := serveInvoices(t, doorOptions{Options: o})
+		key, want := "k1", outcomelog.Outcome("mismatch")
+		if o.Key != nil {
+			key, want = "", "executed"
+		}
+		ask(t, server, key, "x", "X-Tenant", "a")
+		ask(t, server, key, "x", "X-Tenant", "a", "X_Tenant", "b")
+		ask(t, server, key, "x", "X_Tenant", "b")
+		ask(t, server, key, "x", "X-Tenant", "a")
+		wantOutcomes(t, d, "executed", want, want, "replayed")
 	}
 }
 
