@@ -158,6 +158,15 @@ func TestForwardedTenant(t *testing.T) {
 			wantWord(t, host, d.sendFrom(t, trustedPeer, "POST /scope/1", keyLine, "X-Forwarded-Host: "+host), word)
 		}
 	}
+	for _, asked := range []string{
+		"Forwarded: for=192.0.2.1;host=c.test", `Forwarded: for=192.0.2.1, for=192.0.2.2 ; Host="C2.test"`,
+		"Forwarded: host=a.test, host=c.test", "X-Forwarded-Prefix: /c", "X-Forwarded-Prefix: /d",
+	} {
+		wantWord(t, asked, d.sendFrom(t, trustedPeer, "POST /scope/1", keyLine, asked), "executed")
+	}
+	wantWord(t, "another hop", d.sendFrom(t, trustedPeer, "POST /scope/1", keyLine, `Forwarded: for="[2001:db8::1]";proto=https;host=c.test`), "replayed")
+	wantWord(t, "both headers", d.sendFrom(t, trustedPeer, "POST /scope/1", keyLine, "X-Forwarded-Host: a.test", "Forwarded: host=a.test"), "replayed")
 	wantWord(t, "a stranger", d.sendFrom(t, strangePeer, "POST /scope/1", keyLine, "X-Forwarded-Host: a.test"), "executed")
 	wantWord(t, "the gateway's own host", d.sendFrom(t, trustedPeer, "POST /scope/1", keyLine, "X-Forwarded-Host: H.test"), "replayed")
+	wantWord(t, "no prefix", d.sendFrom(t, trustedPeer, "POST /scope/1", keyLine, "X-Forwarded-Prefix: /", "Forwarded: host=h.test"), "replayed")
 }

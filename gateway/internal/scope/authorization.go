@@ -72,7 +72,7 @@ func stableParts(scheme, text string, stable []string) string {
 		var name, value string
 		name, text, _ = strings.Cut(text, "=")
 		name = strings.ToLower(strings.TrimLeft(name, " \t,"))
-		value, text = parameter(text)
+		value, text = parameter(text, ",")
 		if _, twice := parameters[name]; twice {
 			return ""
 		}
@@ -93,18 +93,19 @@ func stableParts(scheme, text string, stable []string) string {
 	return principal.String()
 }
 
-// parameter reads the value at the start of the text, quoted or not, and returns what follows it.
-func parameter(text string) (value, rest string) {
+// parameter reads the value at the start of the text, quoted or not, and returns what follows the next of the characters that
+// end it.
+func parameter(text, ends string) (value, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	if !strings.HasPrefix(text, `"`) {
-		value, rest, _ = strings.Cut(text, ",")
+		value, rest = cutAny(text, ends)
 		return strings.TrimRight(value, " \t"), rest
 	}
 	var out strings.Builder
 	for i := 1; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
-			_, rest, _ = strings.Cut(text[i+1:], ",")
+			_, rest = cutAny(text[i+1:], ends)
 			return out.String(), rest
 		case c == '\\' && i+1 < len(text):
 			i++
@@ -114,4 +115,12 @@ func parameter(text string) (value, rest string) {
 		}
 	}
 	return out.String(), ""
+}
+
+// cutAny cuts the text at the first of the characters.
+func cutAny(text, ends string) (before, after string) {
+	if i := strings.IndexAny(text, ends); i >= 0 {
+		return text[:i], text[i+1:]
+	}
+	return text, ""
 }

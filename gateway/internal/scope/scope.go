@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -126,16 +127,39 @@ func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
 }
 
 // unowned is the detail for a request whose Authorization has nothing that stays the same.
-const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says principal sends it, so a repetition could not be recognised. " +
+const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says who sends it, so a repetition could not be recognised. " +
 	"The operator can name a header, a cookie or a client certificate that identifies callers with scope in the rules file."
 
 // For returns the scope of the request for its principal. A proxy may have been asked for another host than the gateway
-// was, and the application may choose a tenant by it.
+// was, or for a path below a prefix, and the application may choose a tenant by that.
 func For(r *http.Request, principal string) (string, error) {
-	if asked := strings.ToLower(strings.Join(r.Header["X-Forwarded-Host"], ", ")); principal != "" && asked != "" && asked != strings.ToLower(r.Host) {
+	if asked := hostsAsked(r); principal != "" && asked != "" {
 		principal += "\n\nasked for " + asked
 	}
+	if prefix := strings.Join(r.Header["X-Forwarded-Prefix"], ", "); principal != "" && strings.Trim(prefix, "/ ") != "" {
+		principal += "\n\nbelow " + prefix
+	}
 	return semelhttp.ScopeBy(func(*http.Request) string { return principal })(r)
+}
+
+// hostsAsked returns the hosts that proxies were asked for, other than the gateway's own; "" for none.
+func hostsAsked(r *http.Request) string {
+	hosts := []string{strings.ToLower(strings.Join(r.Header["X-Forwarded-Host"], ", "))}
+	for rest := strings.Join(r.Header["Forwarded"], ","); rest != ""; {
+		var name, value string
+		name, rest, _ = strings.Cut(rest, "=")
+		value, rest = parameter(rest, ",;")
+		if strings.EqualFold(strings.TrimLeft(name, " \t,;"), "host") {
+			hosts = append(hosts, strings.ToLower(value))
+		}
+	}
+	var others []string
+	for _, host := range hosts {
+		if host != "" && host != strings.ToLower(r.Host) && !slices.Contains(others, host) {
+			others = append(others, host)
+		}
+	}
+	return strings.Join(others, "\n")
 }
 
 // Notices are warnings about the callers of a route, each given once.
@@ -159,7 +183,7 @@ func (n *Notices) AboutSessions(route string, r *http.Request) {
 
 func (n *Notices) several(route, names string) {
 	if names != "" {
-		n.once(route, "a request has several session cookies, which count together: a caller principal gets one more is another caller (name the application's own with scope)",
+		n.once(route, "a request has several session cookies, which count together: a caller who gets one more is another caller (name the application's own with scope)",
 			slog.String("cookies", names))
 	}
 }
