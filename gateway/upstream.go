@@ -25,6 +25,7 @@ const (
 	connectionKeepAlive    = 30 * time.Second
 	tlsHandshakeTimeout    = 10 * time.Second
 	maxHeldBytes           = 64 << 10
+	firstHeldBytes         = 4 << 10
 	maxInHandBytes         = 16 << 10
 	noteAnswerBroke        = "the upstream's answer broke off: "
 	canonicalKeyHeader     = "Idempotency-Key"
@@ -45,7 +46,11 @@ type upstream struct {
 	// bare is for requests whose answers may declare a length and have no body: what an upstream wrongly sends after the header
 	// of one is not taken for the answer to a request that changes something.
 	bare *http.Transport
+	// long are the buffers of [upstream.hold] for answers that are longer than their first buffer.
+	long sync.Pool // of *longBuffer
 }
+
+type longBuffer [maxHeldBytes + 1]byte
 
 func newUpstream(c *Config) *upstream {
 	dialer := &net.Dialer{Timeout: c.DialTimeout, KeepAlive: connectionKeepAlive}
@@ -105,7 +110,7 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !claimed {
 		return res, nil
 	}
-	if err := hold(req.Context(), res); err != nil {
+	if err := u.hold(req.Context(), res); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -330,7 +335,7 @@ func (s *sending) sent() bool {
 // hold reads the beginning of an answer before it is passed on, so that one
 // that breaks off early is a failure and not half an answer. What breaks off
 // later is made unknown by [watchedBody].
-func hold(ctx context.Context, res *http.Response) error {
+func (u *upstream) hold(ctx context.Context, res *http.Response) error {
 	if res.StatusCode == http.StatusSwitchingProtocols || res.Body == nil || res.Body == http.NoBody {
 		return nil
 	}
@@ -339,9 +344,9 @@ func hold(ctx context.Context, res *http.Response) error {
 	if semelhttp.Streams(res.Header.Get("Content-Type")) {
 		return nil
 	}
-	size := int64(4 << 10)
+	size := int64(firstHeldBytes)
 	if res.ContentLength >= 0 {
-		size = min(res.ContentLength, maxHeldBytes)
+		size = min(res.ContentLength, size)
 	}
 	held := make([]byte, 0, size+1)
 	for {
@@ -358,7 +363,10 @@ func hold(ctx context.Context, res *http.Response) error {
 			watched.held = held
 			return nil
 		case len(held) == cap(held):
-			held = append(held, make([]byte, len(held))...)[:len(held)]
+			if watched.long, _ = u.long.Get().(*longBuffer); watched.long == nil {
+				watched.long = new(longBuffer)
+			}
+			held, watched.done = append(watched.long[:0], held...), &u.long
 		}
 	}
 }
@@ -378,6 +386,8 @@ type watchedBody struct {
 	ctx   context.Context //nolint:containedctx // the request's, whose answer this is.
 	held  []byte          // read before
 	ended bool            // and that is all
+	long  *longBuffer     // where held lies, unless it is short
+	done  *sync.Pool      // of long
 }
 
 // Read implements io.Reader.
@@ -386,6 +396,10 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		n := copy(p, b.held)
 		if b.held = b.held[n:]; len(b.held) == 0 {
 			b.held = nil // the rest may take as long as it likes
+			if b.long != nil {
+				b.done.Put(b.long)
+				b.long = nil
+			}
 		}
 		return n, nil
 	}
