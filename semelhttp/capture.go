@@ -15,11 +15,6 @@ import (
 	"github.com/semel-dev/semel/internal/crossorigin"
 )
 
-const (
-	// maxCopyStep bounds how far a copy may overshoot MaxResponseBytes.
-	maxCopyStep = 32 << 10
-)
-
 var errAnswered = errors.New("semelhttp: the handler has returned, its answer is closed")
 
 type captureMode uint8
@@ -50,7 +45,6 @@ type capture struct {
 	declared int64 // Content-Length; -1 for none
 	bodyAt   int   // where the body starts in the envelope
 	held     bool  // nothing may go out before the commit of a transaction
-	taken    int64 // of the memory for all answers
 	unfit    error // why the answer cannot be held back that long
 
 	// For a goroutine that the handler left behind: what it writes goes
@@ -67,11 +61,14 @@ type settler interface {
 
 // scratch is the memory that a capture works in. Later requests use it again.
 type scratch struct {
-	envelope []byte  // of the response
-	short    []byte  // the envelope of its summary
-	outer    []field // the response header before the handler ran
-	sent     []field // the response header at WriteHeader
-	late     []field // what changed after it
+	envelope []byte   // of the response, without the part of its body in chunks
+	chunks   []*chunk // out of the memory of all answers
+	taken    int64    // of that memory
+	beyond   int      // bytes in them
+	short    []byte   // the envelope of its summary
+	outer    []field  // the response header before the handler ran
+	sent     []field  // the response header at WriteHeader
+	late     []field  // what changed after it
 }
 
 func newScratch() any { return &scratch{envelope: make([]byte, 0, firstBufferBytes)} }
@@ -169,11 +166,21 @@ func capturePiece[T []byte | string](c *capture, piece T, write func(io.Writer, 
 	if err := c.admit(len(piece)); err != nil {
 		return 0, err
 	}
-	if c.mode == streaming {
-		return c.stream.wrote(write(c.under, piece))
+	held := 0
+	for c.mode == buffering && held < len(piece) {
+		room, err := c.free()
+		if err != nil {
+			return held, err
+		}
+		n := copy(room, piece[held:])
+		c.filled(n)
+		held += n
 	}
-	c.mem.envelope = append(c.mem.envelope, piece...)
-	return len(piece), c.count()
+	if c.mode == buffering {
+		return held, nil
+	}
+	n, err := c.stream.wrote(write(c.under, piece[held:]))
+	return held + n, err
 }
 
 // ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the
@@ -190,23 +197,23 @@ func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 	}
 	var copied int64
 	for c.mode == buffering {
-		e := c.mem.envelope
-		if len(e)+minRead > cap(e) {
-			e = append(e, make([]byte, max(minRead, len(e)))...)[:len(e)]
-		}
-		n, err := src.Read(e[len(e):min(cap(e), len(e)+maxCopyStep)])
-		c.mem.envelope = e[:len(e)+n]
-		copied += int64(n)
-		if err := c.count(); err != nil {
+		room, err := c.free()
+		if err != nil {
 			return copied, err
 		}
+		if c.mode == streaming {
+			break
+		}
+		n, err := src.Read(room)
+		c.filled(n)
+		copied += int64(n)
 		switch length := int64(c.length()); {
 		case c.declared >= 0 && length > c.declared:
-			c.mem.envelope = e
+			c.filled(-n)
 			return copied - int64(n), http.ErrContentLength
 		case length > int64(c.m.set.MaxResponseBytes):
 			if err := c.outgrow(length); err != nil {
-				c.mem.envelope = e
+				c.filled(-n)
 				return copied - int64(n), err
 			}
 		}
@@ -337,11 +344,8 @@ func (c *capture) discard() {
 	c.status = 0
 }
 
-// body is the part of the answer's body that is held back.
-func (c *capture) body() []byte { return c.mem.envelope[c.bodyAt:] }
-
 // length is that of the body held back.
-func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt }
+func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt + c.mem.beyond }
 
 // freeze takes the header as it is at WriteHeader, and starts the envelope.
 func (c *capture) freeze() {
@@ -392,8 +396,8 @@ func (c *capture) send(word []string) {
 	c.m.vary(header)
 	crossorigin.Expose(header, StatusHeader)
 	c.under.WriteHeader(c.status)
-	if c.length() > 0 {
-		_, _ = c.under.Write(c.body()) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.
+	for part := range c.parts {
+		_, _ = c.under.Write(part) //nolint:gosec // the handler's own answer; the client has gone: the outcome is recorded.
 	}
 	for _, f := range s.late {
 		header[f.name] = f.values // trailers

@@ -164,7 +164,7 @@ func (run *execution) close(strayed bool) {
 	if c.stream != nil {
 		c.stream.end()
 	}
-	c.uncount()
+	c.giveBack(strayed)
 	if !strayed {
 		run.location = c.location()
 		c.mem.reset()
@@ -188,7 +188,7 @@ func (run *execution) disposition(status int) disposal {
 		d.state = semel.StateUnknown
 	case !released && !failed, failed && on5xx == StoreOn5xx:
 		return disposal{state: semel.StateCompleted}
-	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status, run.capture.body()):
+	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status, run.capture.joined()):
 		d.state = semel.StateUnknown
 	case run.tx == nil && run.claim.Context().Err() != nil: // it may have been cut off halfway
 		d.state, d.note = semel.StateUnknown, d.note+" after the claim's time had ended"
@@ -212,6 +212,7 @@ func (run *execution) settleAnswer() []string {
 	if short || bodyLen > run.m.set.MaxResponseBytes {
 		return run.noteCompleted(run.claim.CompleteWithout(run.summary()))
 	}
+	c.joined()
 	envelope := c.mem.envelope
 	if c.hasTrailer() {
 		c.trailer()

@@ -25,6 +25,7 @@ type Middleware struct {
 	words     words
 	exchanges sync.Pool // of *exchange, between requests
 	scratches sync.Pool // of *scratch
+	chunks    sync.Pool // of *chunk
 	pages     crossorigin.Memory
 	// statusLimit bounds how often a scope asks for the outcome of its requests.
 	statusLimit *ratelimit.Limiter
@@ -53,6 +54,7 @@ func New(g *semel.Guard, scope ScopeFunc, opts *Options) (*Middleware, error) {
 	return &Middleware{
 		guard: g, scope: scope, set: set, words: newWords(), statusLimit: newStatusLimit(),
 		scratches: sync.Pool{New: newScratch},
+		chunks:    sync.Pool{New: newChunk},
 	}, nil
 }
 

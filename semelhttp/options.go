@@ -75,7 +75,7 @@ type Options struct {
 	// MaxCapturedBytes bounds the memory of all answers that are held back until
 	// they are complete, beyond 16 KiB of each. An answer that finds no room is
 	// streamed, and later attempts get 409 response-not-kept; in a transaction,
-	// which is then rolled back, it is 500 response-too-large. Default 64 MiB.
+	// which is then rolled back, the request gets 503 rolled-back. Default 32 MiB.
 	MaxCapturedBytes int64
 	// Captured, when set, is that memory, shared by several middlewares. Package gateway sets it.
 	Captured *waiting.Bytes

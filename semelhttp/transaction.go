@@ -2,11 +2,13 @@ package semelhttp
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/semel-dev/semel"
 )
 
 var (
+	errNoRoom      = fmt.Errorf("%w: semelhttp: the answers that are held back fill MaxCapturedBytes", semel.ErrRolledBack)
 	errHeldTooLong = errors.New("semelhttp: the answer is longer than MaxHeldBytes, and nothing may go out before the transaction has committed")
 	errStreamInTx  = errors.New("semelhttp: a connection cannot change its protocol before the transaction has committed")
 	errUncertain   = errors.New("semelhttp: the connection to the database was lost at the commit")

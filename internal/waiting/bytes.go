@@ -3,7 +3,7 @@ package waiting
 import "sync/atomic"
 
 // MostCaptured is the default bound of the answers that are held back at one time, in bytes.
-const MostCaptured = 64 << 20
+const MostCaptured = 32 << 20
 
 // Bytes is memory that many share. Most is set before its first use.
 type Bytes struct {

@@ -1,0 +1,72 @@
+package paste_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// TestMemoryOfUnfinishedAnswers (promise 8): a thousand answers of 1 MB that do not end leave the gateway below 256 MiB of resident
+// memory. The process is the real one: the race detector would take several times as much.
+func TestMemoryOfUnfinishedAnswers(t *testing.T) {
+	t.Parallel()
+	const answers, most = 1000, 256 << 10 // KiB
+	var held sync.WaitGroup
+	held.Add(answers)
+	end := make(chan struct{})
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(bytes.Repeat([]byte("x"), 1_000_000))
+		_ = http.NewResponseController(w).Flush()
+		held.Done()
+		select {
+		case <-end:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(upstream.Close)
+	t.Cleanup(func() { close(end) })
+	gateway := exec.CommandContext(t.Context(), filepath.Join(bin, "semel"), "gateway", "--upstream", upstream.URL, "--listen", "127.0.0.1:0", "--admin", "off", "--store", "memory:", "--log-format", "json")
+	log, err := gateway.StderrPipe()
+	must(t, err)
+	must(t, gateway.Start())
+	t.Cleanup(func() {
+		_ = gateway.Process.Signal(syscall.SIGKILL)
+		_ = gateway.Wait()
+	})
+	lines, address := bufio.NewScanner(log), ""
+	for address == "" && lines.Scan() {
+		if found := regexp.MustCompile(`"listen":"http://([^"]+)"`).FindStringSubmatch(lines.Text()); found != nil {
+			address = found[1]
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, log) }()
+	for i := range answers {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		must(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		_, err = fmt.Fprintf(conn, "POST /%d HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer a\r\nIdempotency-Key: \"%d\"\r\nContent-Length: 2\r\n\r\n{}", i, i)
+		must(t, err)
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+	}
+	held.Wait()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", gateway.Process.Pid))
+	must(t, err)
+	peak, err := strconv.Atoi(string(regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)[1]))
+	must(t, err)
+	t.Logf("%d answers: at most %d KiB", answers, peak)
+	if peak > most {
+		t.Errorf("%d unfinished answers took %d KiB of resident memory, want at most %d", answers, peak, most)
+	}
+}
