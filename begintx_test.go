@@ -327,7 +327,12 @@ func TestBeginInATransactionOfItsStoreIsRefused(t *testing.T) {
 		outer := mustBeginTx(t, g, db, "a")
 		inner, _, err := newGuard(t, memstore.New(nil), nil).Begin(outer.Context(), testKey("b"), testFingerprint())
 		mustSucceed(t, err)
-		for name, ctx := range map[string]context.Context{"in the transaction": outer.Context(), "further inside": inner.Context()} {
+		otherDB, _, other := openTx(t, memdb.Options{}, nil)
+		second, _, err := other.BeginTx(inner.Context(), otherDB, testKey("d"), testFingerprint())
+		mustSucceed(t, err)
+		for name, ctx := range map[string]context.Context{
+			"in the transaction": outer.Context(), "further inside": inner.Context(), "in a transaction of another database": second.Context(),
+		} {
 			for _, key := range []string{"a", "c"} {
 				claim, rec, err := newTxGuard(t, db, nil).Begin(ctx, testKey(key), testFingerprint())
 				refused, ok := errors.AsType[*semel.Error](err)
@@ -336,7 +341,7 @@ func TestBeginInATransactionOfItsStoreIsRefused(t *testing.T) {
 				}
 			}
 		}
-		if err := errors.Join(inner.Release(""), outer.Rollback("")); err != nil {
+		if err := errors.Join(second.Rollback(""), inner.Release(""), outer.Rollback("")); err != nil {
 			t.Error(err)
 		}
 	})
