@@ -56,7 +56,7 @@ func TestTxOtherwise(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kinds := []string{"tx/commit", "tx/outcome", "dotx/two-guards", "dotx/final", "dotx/unknown", "nested/commit", "nested/rollback", "join/"}
+			kinds := []string{"tx/commit", "tx/outcome", "dotx/two-guards", "dotx/final", "dotx/unknown", "nested/commit", "nested/rollback", "nested/transactor", "join/"}
 			switch {
 			case strings.HasPrefix(name, "serializable"):
 				kinds = []string{"tx/wait", "tx/adopt", "dotx/duplicates", "dotx/two-guards", "dotx/fail", "dotx/error", "dotx/retention"}
