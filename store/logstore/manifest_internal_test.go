@@ -8,23 +8,30 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/claimtest"
 )
 
-// earlier makes a log of several segments on a disk, as the first versions left it: no manifest, and other names.
-func earlier(t *testing.T) (*powerDisk, []semel.Record) {
+// filled makes a log of several segments on a disk.
+func filled(t *testing.T) (d *powerDisk, records []semel.Record) {
 	t.Helper()
-	d := newPowerDisk()
+	d = newPowerDisk()
 	s := openOn(t, d, Options{})
-	var records []semel.Record
 	for i := range 60 {
 		rec := claimtest.Wins(t, s, claimtest.Params(fmt.Sprint("k", i)))
 		claimtest.Settles(t, s, rec, claimtest.Completed(strings.Repeat("x", 1000)))
 		records = append(records, rec)
 	}
 	claimtest.NoError(t, s.Close())
+	return d, records
+}
+
+// earlier makes a log as the first versions left it: no manifest, and other names.
+func earlier(t *testing.T) (*powerDisk, []semel.Record) {
+	t.Helper()
+	d, records := filled(t)
 	claimtest.NoError(t, d.remove(manifestName))
 	l, err := readLayout(d)
 	claimtest.NoError(t, err)
@@ -78,6 +85,26 @@ func TestPowerCutOfALogOfAnEarlierVersion(t *testing.T) {
 				claimtest.WantFound(t, s, records[i].Digest, semel.StateCompleted)
 			}
 			claimtest.NoError(t, s.Close())
+		}
+	}
+}
+
+// Promise 2: whenever the power goes while expired segments are removed, the log opens again.
+func TestPowerCutWhileSegmentsGo(t *testing.T) {
+	t.Parallel()
+	later := Options{Now: func() time.Time { return time.Now().AddDate(1, 0, 0) }}
+	for i := range 40 {
+		d, _ := filled(t)
+		s := openOn(t, d, later)
+		d.mu.Lock()
+		d.left = i
+		d.mu.Unlock()
+		err := errors.Join(s.expire(), s.Close())
+		if err != nil && !errors.Is(err, errPower) {
+			t.Fatalf("after %d operations: %v", i, err)
+		}
+		for seed := range uint64(4) {
+			claimtest.NoError(t, openOn(t, d.cut(rand.New(rand.NewPCG(seed, uint64(i)))), later).Close())
 		}
 	}
 }
