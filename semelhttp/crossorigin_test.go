@@ -26,10 +26,13 @@ func allows(w http.ResponseWriter, r *http.Request) {
 		h.Set("Timing-Allow-Origin", origin)
 	case otherOrigin:
 		h.Set("Access-Control-Allow-Origin", origin)
+	default: // as an application with one page would
+		h.Set("Access-Control-Allow-Origin", shopOrigin)
 	}
 	h.Set("Vary", "Origin")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	if r.Method == http.MethodOptions {
+		h.Del("Access-Control-Expose-Headers") // which say nothing there
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -47,11 +50,12 @@ func said(r *reply) map[string]string {
 	return out
 }
 
-// TestPagesOfOtherOriginsReadWhatTheApplicationAllows (promise 5): a replay and a refusal name the origin that asks, as the
-// application did, and never another.
+// TestPagesOfOtherOriginsReadWhatTheApplicationAllows (promise 5): a replay, a refusal and a denial name the origin that asks,
+// as the application did, and never another.
 func TestPagesOfOtherOriginsReadWhatTheApplicationAllows(t *testing.T) {
 	t.Parallel()
-	server := newDoor(t, doorOptions{}).serve(t, allows)
+	var gate turnstile
+	server := newDoor(t, doorOptions{Options: semelhttp.Options{BeforeReplay: gate.ask}}).serve(t, allows)
 	send := func(origin, body string) map[string]string {
 		return said(ask(t, server, "k1", body, "Origin", origin))
 	}
@@ -68,6 +72,7 @@ func TestPagesOfOtherOriginsReadWhatTheApplicationAllows(t *testing.T) {
 		}
 	}
 	wants("executed", send(shopOrigin, "a"), shop)
+	preflight(shopOrigin)
 	shop["Expose-Headers"] = "Location, Idempotency-Status, Idempotent-Replayed"
 	wants("replayed", send(shopOrigin, "a"), shop)
 	shop["Expose-Headers"] = "Location, Idempotency-Status, Retry-After"
@@ -87,6 +92,9 @@ func TestPagesOfOtherOriginsReadWhatTheApplicationAllows(t *testing.T) {
 	if vary := ask(t, server, "k1", "b", "Origin", shopOrigin).header.Values("Vary"); !cmp.Equal(vary[:2], []string{"Idempotency-Key", "Origin"}) {
 		t.Errorf("Vary of a refusal: got %q", vary)
 	}
+	gate.shut(&semelhttp.DeniedError{Answer: http.NotFoundHandler()})
+	shop["Expose-Headers"] = "Location, Idempotency-Status"
+	wants("denied", send(shopOrigin, "a"), shop)
 }
 
 // TestGrantsAreForOneAddress (promise 5): what the application allows at one path says nothing about another.
