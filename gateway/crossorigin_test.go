@@ -30,6 +30,9 @@ func (s *originShop) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if r.Method == http.MethodGet {
+		panic(http.ErrAbortHandler)
+	}
 	s.effects.Add(1)
 	w.WriteHeader(http.StatusCreated)
 }
@@ -49,6 +52,8 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 		{ask{http.MethodPost, "/orders", "k1", "a"}, 201, "Idempotency-Status, Idempotent-Replayed"},
 		{ask{http.MethodPost, "/orders", "k1", "b"}, 422, "Retry-After"},
 		{ask{http.MethodPost, "/other", "x,y", "b"}, 400, "Retry-After"},
+		{ask{"post", "/orders", "k1", "a"}, 400, ""}, // ambiguous
+		{ask{http.MethodGet, "/orders", "k1", ""}, 502, "Retry-After"},
 		{ask{http.MethodGet, "/.well-known/idempotency/status?method=POST&path=/orders", "k1", ""}, 200, "Retry-After"},
 	}
 	for _, tt := range asks {
@@ -88,6 +93,9 @@ func TestApplicationIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var shop originShop
 	d := open(t, upstream(t, shop.serve), nil)
+	for range 2 { // its answer says so
+		d.send(t, http.MethodPost, "/answered", "a", "Idempotency-Key", "k", "Origin", pageOrigin)
+	}
 	for range 3 {
 		got := d.send(t, http.MethodPost, "/orders", "a", "Idempotency-Key", "x,y", "Origin", pageOrigin)
 		if got.header.Get("Access-Control-Allow-Origin") != pageOrigin {
