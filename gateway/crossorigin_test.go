@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,6 +86,24 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 	}
 	if got := shop.effects.Load(); got != 1 {
 		t.Errorf("%d effects, want 1", got)
+	}
+}
+
+// TestPagesOfTenants (promise 5): what one tenant allows a page of another origin says nothing about another tenant.
+func TestPagesOfTenants(t *testing.T) {
+	t.Parallel()
+	d := open(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Forwarded-Host") == "a.test" {
+			w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+		}
+	}), func(c *gateway.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
+	for range 2 {
+		for host, want := range map[string]string{"a.test": pageOrigin, "b.test": ""} {
+			got := d.send(t, http.MethodPost, "/orders", "a", "Idempotency-Key", "k", "Origin", pageOrigin, "X-Forwarded-Host", host)
+			if allowed := got.header.Get("Access-Control-Allow-Origin"); allowed != want {
+				t.Errorf("%s, %s: got %q, want %q", host, got.word(), allowed, want)
+			}
+		}
 	}
 }
 

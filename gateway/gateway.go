@@ -65,6 +65,7 @@ func New(c *Config) (*Gateway, error) {
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
 	g.metrics, g.ready, g.notices = newMetrics(g), newReadiness(), &scope.Notices{Log: config.Logger}
+	g.pages.Tenant = scope.Tenant
 	if target != nil && config.Next == nil {
 		g.pages.Ask = g.askPreflight
 	}

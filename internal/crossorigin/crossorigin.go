@@ -36,13 +36,15 @@ type Memory struct {
 	// Ask, when set, finds out what the application says where nothing is remembered, by the preflight that a browser would
 	// send. It returns nil when the application does not answer.
 	Ask func(*http.Request) http.Header
+	// Tenant, when set, returns what in addition to the host says which site was asked; "" for nothing.
+	Tenant func(*http.Request) string
 
 	mu            sync.Mutex // guards the fields below
 	recent, older map[question]grant
 }
 
 // question names a request about which pages get different words.
-type question struct{ method, host, path, origin string }
+type question struct{ method, site, path, origin string }
 
 // grant holds the headers by which the application allowed an origin to read.
 type grant struct {
@@ -67,11 +69,15 @@ func (m *Memory) Of(r *http.Request) *Page {
 	if _, host, found := strings.Cut(lines[0], "://"); found && strings.EqualFold(host, r.Host) {
 		return nil
 	}
-	p := &Page{memory: m, request: r, about: question{r.Method, strings.ToLower(r.Host), r.URL.EscapedPath(), lines[0]}}
+	site := strings.ToLower(r.Host)
+	if m.Tenant != nil {
+		site += m.Tenant(r)
+	}
+	p := &Page{memory: m, request: r, about: question{r.Method, site, r.URL.EscapedPath(), lines[0]}}
 	if asked := r.Header["Access-Control-Request-Method"]; r.Method == http.MethodOptions && len(asked) == 1 {
 		p.about.method, p.preflight = asked[0], true
 	}
-	if len(p.about.method)+len(p.about.host)+len(p.about.path)+len(p.about.origin) > maxQuestionBytes {
+	if len(p.about.method)+len(p.about.site)+len(p.about.path)+len(p.about.origin) > maxQuestionBytes {
 		return nil
 	}
 	return p

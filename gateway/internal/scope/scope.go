@@ -130,16 +130,24 @@ func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
 const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says who sends it, so a repetition could not be recognised. " +
 	"The operator can name a header, a cookie or a client certificate that identifies callers with scope in the rules file."
 
-// For returns the scope of the request for its principal. A proxy may have been asked for another host than the gateway
-// was, or for a path below a prefix, and the application may choose a tenant by that.
+// For returns the scope of the request for its principal.
 func For(r *http.Request, principal string) (string, error) {
-	if asked := hostsAsked(r); principal != "" && asked != "" {
-		principal += "\n\nasked for " + asked
-	}
-	if prefix := strings.Join(r.Header["X-Forwarded-Prefix"], ", "); principal != "" && strings.Trim(prefix, "/ ") != "" {
-		principal += "\n\nbelow " + prefix
+	if principal != "" {
+		principal += Tenant(r)
 	}
 	return semelhttp.ScopeBy(func(*http.Request) string { return principal })(r)
+}
+
+// Tenant returns what a proxy was asked for that the gateway was not, another host or a prefix of the path: the application may
+// choose a tenant by that. "" for none.
+func Tenant(r *http.Request) (tenant string) {
+	if asked := hostsAsked(r); asked != "" {
+		tenant = "\n\nasked for " + asked
+	}
+	if prefix := strings.Join(r.Header["X-Forwarded-Prefix"], ", "); strings.Trim(prefix, "/ ") != "" {
+		tenant += "\n\nbelow " + prefix
+	}
+	return tenant
 }
 
 // hostsAsked returns the hosts that proxies were asked for, other than the gateway's own; "" for none.
