@@ -124,6 +124,9 @@ func (in *inspection) list() error {
 	if n := len(l.numbers); n > 0 {
 		last = max(last, l.numbers[n-1])
 	}
+	if last >= m.first+maxSegments {
+		return fmt.Errorf("%s is of another log: there are at most %d segments, and %s is the first (move it away)", segmentName(last), maxSegments, segmentName(m.first))
+	}
 	in.numbers = nil
 	for number := m.first; number <= last; number++ { // what is before was being removed
 		in.numbers = append(in.numbers, number)

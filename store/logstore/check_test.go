@@ -1,6 +1,7 @@
 package logstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -181,6 +182,21 @@ func TestDamageWhileOpen(t *testing.T) {
 }
 
 // A log that was closed, and one whose process was killed, have no damage.
+// TestCheckRefusesForeignSegments (promise 8): a file with a great number, which is not of this log, takes no memory for all the numbers before it.
+func TestCheckRefusesForeignSegments(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "log")
+	filled(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "000000999999.semel"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, look := range map[string]func(context.Context, string) (logstore.Report, error){"check": logstore.Check, "repair": logstore.Repair} {
+		if report, err := look(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "move it away") {
+			t.Errorf("%s: got error %v and damage in %d places, want it refused", name, err, len(report.Damage))
+		}
+	}
+}
+
 func TestCheckFindsNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "log")
