@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -39,12 +40,29 @@ func (r *releasing) says(body []byte) bool {
 	}
 	found, ok := lookUp(parseJSON(body), r.when.Pointer)
 	switch {
-	case !ok || found == nil:
+	case !ok:
 		return false
 	case len(r.when.Equals) == 0:
-		return found != ""
+		return !saysNothing(found)
 	}
 	return slices.ContainsFunc(r.when.Equals, func(want any) bool { return equals(found, want) })
+}
+
+// saysNothing reports whether applications say by this value that all went well.
+func saysNothing(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case json.Number:
+		return equals(v, 0.0)
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return value == nil
 }
 
 // release says with semelhttp.Dispose how a claim ends whose rule has

@@ -32,7 +32,14 @@ func TestFailureInsideOfASuccessReleases(t *testing.T) {
 		"a number":               {`{json_pointer: /ok, equals: 0}`, "", `{"ok":0}`, true},
 		"a header":               {`{header: grpc-status, equals: [8, 14]}`, "14", "", true},
 		"another header":         {`{header: grpc-status, equals: [8, 14]}`, "0", "", false},
-		"a header that is there": {`{header: grpc-status}`, "0", "", true},
+		"a header that is there": {`{header: grpc-status}`, "14", "", true},
+		"a header of a success":  {`{header: grpc-status}`, "0", "", false},
+		"no errors":              {`{json_pointer: /errors}`, "", `{"errors":[],"data":{"id":1}}`, false},
+		"no error":               {`{json_pointer: /error}`, "", `{"error":{}}`, false},
+		"an error that is false": {`{json_pointer: /error}`, "", `{"error":false}`, false},
+		"an error that is 0":     {`{json_pointer: /error}`, "", `{"error":0.0}`, false},
+		"an error that is 7":     {`{json_pointer: /error}`, "", `{"error":7}`, true},
+		"an error that is true":  {`{json_pointer: /error}`, "", `{"error":true}`, true},
 		"no header":              {`{header: grpc-status}`, "", "", false},
 	} {
 		for _, how := range []string{"upstream", "next"} {

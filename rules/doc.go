@@ -86,7 +86,7 @@
 //	  status: [409]           # 200 to 599; default: redirects, or 200 to 299 with one of:
 //	  header: Grpc-Status     # a header of the answer
 //	  json_pointer: /errors/0/extensions/code  # a place in its body, of up to 64 KiB
-//	  equals: [THROTTLED]     # the values there; default: any but null and ""
+//	  equals: [THROTTLED]     # the values there; default: any but null, false, 0 and what is empty
 //	  location: "/{lang}/anmelden"  # path patterns as in match; default: any answer
 //	released_when: none       # keep redirects to a sign-in page as outcomes
 //	fail_open: false          # true: run unprotected while the store cannot be reached

@@ -27,7 +27,7 @@ type ReleasedWhen struct {
 	// at most one is set.
 	Header, Pointer string
 	// Equals lists values there, each a string, float64 or bool. Empty for any value
-	// but null and the empty text.
+	// but null, false, 0, and an empty text, list or object.
 	Equals []any
 
 	muxes []*http.ServeMux // of Location, one each: they may overlap
@@ -64,7 +64,7 @@ func (w *ReleasedWhen) Holds(path string, status int, header http.Header) bool {
 // Matches reports whether Equals allows the text of a header.
 func (w *ReleasedWhen) Matches(text string) bool {
 	if len(w.Equals) == 0 {
-		return text != ""
+		return text != "" && text != "0" && !strings.EqualFold(text, "false")
 	}
 	return slices.ContainsFunc(w.Equals, func(want any) bool { return fmt.Sprint(want) == text })
 }
