@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 // ensureFile creates an empty file if there is none, and explains what prevents
@@ -37,7 +39,7 @@ func ensureFile(path string, readOnly bool) error {
 }
 
 // errGone is the error of every verb once the store's file is gone.
-var errGone = errors.New("the file was deleted or replaced while it was open, and what is written now would be lost; put it back or restore a backup, and start this program again")
+var errGone = verb.Refused(errors.New("the file was deleted or replaced while it was open, and what is written now would be lost; put it back or restore a backup, and start this program again"))
 
 // place identifies a file as it was opened. SQLite keeps using a file that has
 // lost its name, and its contents are gone when the last process closes it;

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -52,8 +53,8 @@ func TestFileTakenAway(t *testing.T) {
 				"renew":  s.Renew(t.Context(), p.Digest, rec.Fence, lease),
 				"settle": s.Settle(t.Context(), p.Digest, rec.Fence, completed("x")),
 			} {
-				if err == nil || !strings.Contains(err.Error(), "deleted or replaced") {
-					t.Errorf("%s: got %v, want an error that says that the file is gone", verb, err)
+				if err == nil || !strings.Contains(err.Error(), "deleted or replaced") || !claimtest.Refused(err) {
+					t.Errorf("%s: got %v, want an error that says that the file is gone, for good", verb, err)
 				}
 			}
 		})
