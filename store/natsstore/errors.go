@@ -16,7 +16,7 @@ import (
 var ErrConfig = errors.New("natsstore: wrong configuration")
 
 // errUnfit marks a server or a stream that cannot keep the promises.
-var errUnfit = errors.New("natsstore: the server breaks a promise")
+var errUnfit = verb.Refused(errors.New("natsstore: the server breaks a promise"))
 
 const hintPayload = " (a record must fit one message: the server's max_payload, and the stream's max_msg_size, bound it)"
 

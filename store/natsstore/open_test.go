@@ -273,6 +273,9 @@ func TestWrongStream(t *testing.T) {
 	update(t, nc, &c)
 	_, _, err := s.Claim(t.Context(), claimtest.Params("k"))
 	claimtest.Words(t, err, "max_age")
+	if !claimtest.Refused(err) {
+		t.Errorf("claim: got %v, want it refused for good", err)
+	}
 	claimtest.Words(t, s.Health(), "max_age")
 	c.MaxAge = 0
 	update(t, nc, &c)
