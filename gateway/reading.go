@@ -21,8 +21,9 @@ import (
 const (
 	// maxReadingBytes bounds a path of which there are several readings.
 	maxReadingBytes = 4 << 10
-	// maxReadings bounds the readings of a path.
-	maxReadings = 64
+	// maxReadings bounds the readings of a path, and maxReadingsBytes what they have together.
+	maxReadings      = 64
+	maxReadingsBytes = 64 << 10
 )
 
 // overrides are the headers by which applications take another method than the
@@ -126,9 +127,9 @@ func shortest(p string) string {
 func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
 
 // plainTexts is plainText of several paths. A segment that they share is folded once: no form joins
-// a slash to what follows it.
-func plainTexts(paths []string) []string {
-	plain, known := make([]string, len(paths)), map[string]string{}
+// a slash to what follows it. It reports false for more than maxReadingsBytes: a letter may become eighteen.
+func plainTexts(paths []string) ([]string, bool) {
+	plain, known, size := make([]string, len(paths)), map[string]string{}, 0
 	for i, p := range paths {
 		segments := strings.Split(p, "/")
 		for j, s := range segments {
@@ -140,22 +141,26 @@ func plainTexts(paths []string) []string {
 			segments[j] = text
 		}
 		plain[i] = strings.Join(segments, "/")
+		if size += len(plain[i]); size > maxReadingsBytes {
+			return nil, false
+		}
 	}
-	return plain
+	return plain, true
 }
 
 // readings returns the paths that applications may read in an escaped one, each
 // once, without empty and dot segments. They are not escaped: an escape that
 // is left in one is literal. A slash at the end stays if it counts. It reports
-// false for more than maxReadings.
+// false for more than maxReadings, or maxReadingsBytes.
 func readings(escaped string, slashCounts bool) ([]string, bool) {
-	found := []string{escaped}
+	found, size := []string{escaped}, len(escaped)
 	for _, fold := range foldings() {
 		for _, p := range found {
 			if q := fold(p); !slices.Contains(found, q) {
 				found = append(found, q)
+				size += len(q)
 			}
-			if len(found) > maxReadings {
+			if len(found) > maxReadings || size > maxReadingsBytes {
 				return nil, false
 			}
 		}
@@ -240,6 +245,7 @@ func (l *lenient) slips(r *http.Request, strict *route) string {
 	methods, agree := readMethods(r)
 	escaped := r.URL.EscapedPath()
 	paths := []string{r.URL.Path}
+	folded := slices.Clone(paths) // the same, or no rule is about a path
 	switch {
 	case !slices.ContainsFunc(methods, changes):
 		return ""
@@ -252,12 +258,14 @@ func (l *lenient) slips(r *http.Request, strict *route) string {
 		return unreadablePath
 	default:
 		all, few := readings(escaped, strict != l.exact.fallback)
+		if few {
+			paths = all
+			folded, few = plainTexts(all)
+		}
 		if !few {
 			return unreadablePath
 		}
-		paths = all
 	}
-	folded := plainTexts(paths)
 	for i, p := range folded {
 		folded[i] = cleaned(p, strict != l.exact.fallback)
 	}
@@ -345,7 +353,7 @@ func readMethods(r *http.Request) (methods []string, agree bool) {
 const ambiguousPath = "Nothing was done. The path or the method can be read in two ways that are treated differently here. Write the path plainly: in the letters and case of the documentation, without escapes, parameters or a slash that it does not need, and the method in the request line alone."
 
 // unreadablePath is the detail for a request whose path has more readings than the gateway compares.
-const unreadablePath = "Nothing was done. The path is too long, or has too many escapes, to tell which rule it falls under: it can be read in more than 64 ways, or has more than 4096 bytes. Write it plainly: in letters, digits and dashes, without escapes, parameters or backslashes that it does not need."
+const unreadablePath = "Nothing was done. The path is too long, or has too many escapes, to tell which rule it falls under: it has more than 4096 bytes, or can be read in more than 64 ways, or these have more than 64 KiB together. Write it plainly: in letters, digits and dashes, without escapes, parameters or backslashes that it does not need."
 
 // refuseAmbiguous answers a request that can be read in two ways.
 func refuseAmbiguous(w http.ResponseWriter, r *http.Request, detail string) {

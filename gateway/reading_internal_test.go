@@ -53,6 +53,9 @@ func FuzzReadings(f *testing.F) {
 		if len(all) > maxReadings {
 			t.Fatalf("%q has %d readings, more than %d", escaped, len(all), maxReadings)
 		}
+		if size := len(strings.Join(all, "")); size > maxReadingsBytes+len(all) { // a slash may be put in front of each
+			t.Fatalf("%q has readings of %d bytes, more than %d", escaped, size, maxReadingsBytes)
+		}
 		if !few { // it is refused
 			return
 		}
@@ -66,7 +69,11 @@ func FuzzReadings(f *testing.F) {
 				t.Fatalf("%s reads %q in %q, which is not among %q", name, want, escaped, all)
 			}
 		}
-		for i, p := range plainTexts(all) {
+		plain, _ := plainTexts(all)
+		if size := len(strings.Join(plain, "")); size > maxReadingsBytes {
+			t.Fatalf("%q is folded to %d bytes, more than %d", escaped, size, maxReadingsBytes)
+		}
+		for i, p := range plain {
 			if want := plainText(all[i]); p != want {
 				t.Fatalf("%q is folded to %q by its segments, and to %q at once", all[i], p, want)
 			}

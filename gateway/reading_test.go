@@ -161,6 +161,9 @@ func TestReadings(t *testing.T) {
 		{bad, "POST /pay x", nil},
 		{refused, "POST /" + strings.Repeat("%2F", 3000) + "pay", nil},
 		{passed, "POST /" + strings.Repeat("x", 5000), nil},
+		{refused, "POST /" + strings.Repeat("x", 4000) + "/a;b/c%3Bd%2Fe%252Ff%00g", nil},
+		{passed, "POST /a;b/" + strings.Repeat("%EF%B7%BA", 400), nil},
+		{refused, "POST /a;b/c%3Bd%2Fe%252Ff/" + strings.Repeat("%EF%B7%BA", 400), nil},
 	} {
 		got := d.sendRaw(t, tt.line, tt.header...)
 		line := tt.line[:min(len(tt.line), 60)]
