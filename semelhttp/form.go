@@ -22,6 +22,7 @@ const (
 	// maxFieldBytes is the longest form field, name and value together, that is
 	// looked at; of a longer value the digest counts.
 	maxFieldBytes = 64 << 10
+	maxFields     = 64 << 10 // of a form that the key is looked for in; frameworks read a few thousand
 	digestPrefix  = "sha256:"
 )
 
@@ -74,7 +75,7 @@ type formField struct {
 }
 
 // eachField calls visit for every field of a form, in constant memory. A body
-// of another type has none.
+// of another type has none; one with more than maxFields is refused.
 func eachField(r *http.Request, body *Body, visit func(formField) error) error {
 	contentType := r.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(contentType)
@@ -109,7 +110,7 @@ func eachField(r *http.Request, body *Body, visit func(formField) error) error {
 }
 
 func eachPair(in *bufio.Reader, visit func(formField) error) error {
-	for {
+	for n := 1; ; n++ {
 		pair, err := in.ReadSlice('&')
 		text := strings.TrimSuffix(string(pair), "&")
 		rawName, rawValue, _ := strings.Cut(text, "=")
@@ -121,6 +122,8 @@ func eachPair(in *bufio.Reader, visit func(formField) error) error {
 			field.value, valueErr = url.QueryUnescape(rawValue)
 		}
 		switch {
+		case n > maxFields:
+			return errManyFields
 		case err != nil && !errors.Is(err, io.EOF):
 			return fmt.Errorf("%w: the name of a form field is longer than %d bytes", semel.ErrKeyInvalid, maxFieldBytes)
 		case nameErr != nil || valueErr != nil:
@@ -137,6 +140,8 @@ func eachPair(in *bufio.Reader, visit func(formField) error) error {
 	}
 }
 
+var errManyFields = fmt.Errorf("%w: the form has more than %d fields, too many to find it among them (send fewer, or a JSON body)", semel.ErrKeyInvalid, maxFields)
+
 // longValue returns the digest of a value that starts with these bytes, as it
 // is encoded; err is io.EOF at the end of the form.
 func longValue(start string, in *bufio.Reader) (digest string, err error) {
@@ -152,13 +157,15 @@ func longValue(start string, in *bufio.Reader) (digest string, err error) {
 }
 
 func eachPart(in *mimemultipart.Reader, visit func(formField) error) error {
-	for {
+	for n := 1; ; n++ {
 		part, err := in.NextRawPart()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return fmt.Errorf("%w: the form, which should hold it, is not well formed", semel.ErrKeyInvalid)
+		case n > maxFields:
+			return errManyFields
 		}
 		field := formField{name: part.FormName()}
 		if field.value, field.digested, err = partValue(part); err != nil {
