@@ -8,7 +8,7 @@ const streams = /^\s*(text\/event-stream|application\/x-ndjson|multipart\/x-mixe
  * reader finds out. It rejects when the answer breaks off, which counts as lost (RFC 9112, section 8).
  */
 export async function whole(response: Response): Promise<Blob | undefined> {
-  if (streams.test(response.headers.get("Content-Type") ?? "")) return undefined;
+  if (response.body && streams.test(response.headers.get("Content-Type") ?? "")) return undefined;
   const reader = response.clone().body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let size = 0; reader; ) {

@@ -226,6 +226,12 @@ describe("a long answer", () => {
     expect(await key()).not.toBe(sent[0]!.key);
   });
 
+  test("is none without a body, whatever its type says", async () => {
+    replies = [() => new Response(null, { status: 204, headers: { "Content-Type": "text/event-stream" } })];
+    expect((await send({ intent: "a" })).status).toBe(204);
+    expect(await key()).not.toBe(sent[0]!.key);
+  });
+
   test("leaves its intent open when it breaks off, or its reader gives up", async () => {
     replies = [long((control) => control.error(new TypeError("cut"))), long((control) => control.close())];
     const response = await send({ intent: "a" });
