@@ -46,7 +46,7 @@ routes:
 	}
 	wantWord(t, "named", post("/named/1", "app=a; sessionid=1; PHPSESSID=1"), "executed")
 	wantWord(t, "named, other sessions", post("/named/1", "app=a; sessionid=2; PHPSESSID=2"), "replayed")
-	if got := lines.String(); strings.Count(got, "several session cookies") != 1 || !strings.Contains(got, "route=guessed") {
+	if got := lines.String(); strings.Count(got, "several session cookies, which count together: a caller who gets one more is another caller") != 1 || !strings.Contains(got, "route=guessed") {
 		t.Errorf("the log warns not once of the route that has no scope:\n%s", got)
 	}
 }
@@ -120,7 +120,7 @@ func TestCredentialsOfOneRequest(t *testing.T) {
 	for _, nothing := range []string{"Negotiate YIIB", "NTLM TlRM", `Digest nc=1, username=""`, `Digest username="a", username="b"`, "PrivateToken token=abc"} {
 		got := post("/nothing", nothing)
 		check(t, nothing, got, http.StatusBadRequest, "key-invalid")
-		if !strings.Contains(got.body, "change with every request") || !strings.Contains(got.body, "scope") {
+		if !strings.Contains(got.body, "change with every request, and nothing else says who sends it") || !strings.Contains(got.body, "scope") {
 			t.Errorf("%s: the refusal does not say why, and what to do: %s", nothing, got.body)
 		}
 	}

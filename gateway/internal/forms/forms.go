@@ -27,8 +27,8 @@ const Path = "/.well-known/semel/"
 // retryAfter is the pause that a caller is asked for when the store does not answer.
 const retryAfter = time.Second
 
-// Gateway is the part of the gateway that forms depend on. It gives them requests whose header
-// is settled: what the header says about the request's origin is true.
+// Gateway is the part of the gateway that forms depend on. It hands over only requests with a
+// settled header, which tells the truth about the request's origin.
 type Gateway interface {
 	// Find returns the route of a rule that takes a POST to the target on the host, or
 	// nil where no rule does.

@@ -121,22 +121,22 @@ func (f *Forms) verifier(r *http.Request, a *attempt, rule *rules.Route) (*formg
 	return nil, fmt.Errorf("form secret: %w", err)
 }
 
-// verify returns the first of the tokens that was made for the route and for one
-// of those whom the request may be from, and for which.
+// verify returns the first token issued for this route to an identity of this
+// request, and that identity.
 func (f *Forms) verify(r *http.Request, a *attempt, minter *formguard.Minter, tokens []string, rule *rules.Route, lifetime time.Duration) (formguard.Token, string, error) {
 	if len(rule.Scope) == 0 {
 		f.config.Notices.AboutSessions(rule.Name, r)
 	}
 	stale := formguard.ErrForeign
 	for _, text := range tokens {
-		principal := identities(r, a.visitor, rule.Scope)
-		if len(principal) == 0 {
-			principal = f.guests(r, a, rule, minter, text)
-			a.guest = len(principal) > 0
+		principals := identities(r, a.visitor, rule.Scope)
+		if len(principals) == 0 {
+			principals = f.guests(r, a, rule, minter, text)
+			a.guest = len(principals) > 0
 		}
-		token, by, err := minter.Verify(text, rule.Name, lifetime, principal...)
+		token, by, err := minter.Verify(text, rule.Name, lifetime, principals...)
 		if err == nil {
-			return token, principal[by], nil
+			return token, principals[by], nil
 		}
 		if errors.Is(err, formguard.ErrExpired) {
 			stale = err
@@ -178,7 +178,7 @@ func (f *Forms) checkHeader(r *http.Request, a *attempt, rule *rules.Route, life
 	return nil
 }
 
-// Proven reports whether the request's token says whose it is.
+// Proven reports whether the request has a valid token, which says whose it is.
 func Proven(r *http.Request) bool {
 	a := attemptOf(r.Context())
 	return a != nil && a.principal != ""

@@ -20,10 +20,10 @@ import (
 
 // identity names the reader that a form is made for, or may come from.
 type identity struct {
-	principal string // "" where nothing but the visitor cookie identifies the reader
-	// visitor: the visitor cookie counts as well as the principal. The credentials are made anew for each request, so a stranger
-	// can claim the principal, or a session cookie with a value for each
-	// answer is there, next to which an attacker may have planted another.
+	principal string // "" if only the visitor cookie identifies the reader
+	// visitor says that the visitor cookie counts as well as the principal, which is not enough: a stranger can claim one
+	// whose credentials are new for each request, and an attacker may have planted a steady session cookie next to one that
+	// changes with every answer.
 	visitor bool
 }
 
@@ -32,7 +32,7 @@ func credentials(r *http.Request) scope.Caller {
 	return scope.Of(r, []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}})
 }
 
-// identify returns the reader by the credentials of the request, with the sessions that it will have.
+// identify returns the reader by the sources or, without any, by the credentials of the request and these sessions.
 func identify(r *http.Request, sessions scope.Sessions, sources []rules.ScopeSource) identity {
 	if len(sources) > 0 {
 		c := scope.Of(r, sources)
@@ -54,9 +54,8 @@ func (id identity) with(visitor string) string {
 	return id.principal + "\n\n" + visitorIdentity(visitor)
 }
 
-// identities returns whom a form that the request sends may have been made for, the
-// surest first: by all that identifies its reader together. Another page may have been made
-// for a part of that: the rest may be planted.
+// identities returns the readers whom the page of this form may have been made for, the surest first. Everything that
+// identifies the reader counts together, because an attacker may have planted a part of it.
 func identities(r *http.Request, visitor string, sources []rules.ScopeSource) []string {
 	var all []string
 	id := identify(r, scope.SessionsOf(r), sources)
@@ -81,8 +80,7 @@ type reader struct {
 	set http.Header // the header of the page
 }
 
-// identity returns the reader for whom a form of the page is made. ok is false if nothing
-// identifies the reader.
+// identity returns the reader for whom a form of the page is made, and false if nothing identifies the reader.
 func (p *reader) identity(sources []rules.ScopeSource) (id identity, ok bool) {
 	explicit := len(sources) > 0
 	if !explicit && isGuest(p.request, &p.ownCookies) {
@@ -96,8 +94,8 @@ func (p *reader) identity(sources []rules.ScopeSource) (id identity, ok bool) {
 	return id, id.principal != "" || id.visitor
 }
 
-// afterwards returns the request as it would be with the cookies that the page sets, as far as the
-// sources name them, and its sessions.
+// afterwards applies the cookies that the page sets to the request's sessions, and to a copy of the request those that
+// the sources name.
 func (p *reader) afterwards(sources []rules.ScopeSource) (*http.Request, scope.Sessions) {
 	r := p.request.Clone(p.request.Context())
 	sessions := scope.SessionsOf(r)

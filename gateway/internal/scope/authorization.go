@@ -6,12 +6,9 @@ import (
 
 // credentials identify the caller of an Authorization header.
 type credentials struct {
-	// principal holds the part that stays the same from one request of the caller to the next; "" where nothing does.
-	principal string
-	// signed: the credentials are made anew for each request, so principal is a claim that only the application can check.
-	signed bool
-	// unknown: the scheme is none of [schemeOf], and principal is the whole header.
-	unknown bool
+	principal string // the part that stays the same in all requests of the caller; "" if there is none
+	signed    bool   // they are new for each request, so principal is a claim that only the application can check
+	unknown   bool   // [schemeOf] does not know the scheme, and principal is the whole header
 }
 
 // authorization reads the lines of an Authorization header. Schemes have no letter case (RFC 9110, section 11.1).
@@ -37,8 +34,8 @@ func authorization(lines []string) credentials {
 	return whole
 }
 
-// schemeOf returns the usual spelling of a scheme, "" for one that is not known; and, of one whose credentials are made
-// anew for each request, the parameters that stay the same, of which the first must be there.
+// schemeOf returns the usual spelling of a scheme, or "" if it is not known. For a scheme whose credentials are new for
+// each request it also returns the parameters that stay the same; the first of them must be present.
 func schemeOf(name string) (scheme string, stable []string) {
 	switch strings.ToLower(name) {
 	case "basic":
@@ -65,7 +62,7 @@ func schemeOf(name string) (scheme string, stable []string) {
 	return "", nil
 }
 
-// stableParts returns the parameters that stay the same; "" where the first of them is missing, or one occurs twice.
+// stableParts returns the parameters that stay the same, or "" if the first of them is missing or any occurs twice.
 func stableParts(scheme, text string, stable []string) string {
 	parameters := map[string]string{}
 	for text = strings.TrimSpace(text); text != ""; {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -21,18 +22,17 @@ const anonymous = "anonymous"
 
 // Caller identifies the sender of a request.
 type Caller struct {
-	// Principal is only ever hashed; "" where nothing identifies the caller.
+	// Principal is only ever hashed; it is empty if nothing identifies the caller.
 	Principal string
-	// Claimed: the credentials are made anew for each request. Only the application can check them, so Principal keeps a
-	// repetition from running, and opens no stored answer.
+	// Claimed says that the credentials are new for each request. Only the application can check them, so Principal keeps
+	// a repetition from running, and opens no stored answer.
 	Claimed bool
-	// unknown is set for a scheme of which nothing is known, and several names several session cookies.
-	unknown bool
-	several string
+	unknown bool   // Authorization has a scheme that is not known
+	several string // the names of the session cookies, if there are several
 }
 
-// byDefault are the sources where a rule has none: the Authorization header, else the client certificate, else the
-// session cookies, else anonymous.
+// byDefault returns the caller where a rule names no source: by the Authorization header, else the client certificate,
+// else the session cookies, else anonymous.
 func byDefault(r *http.Request) Caller {
 	c := first(r, []rules.ScopeSource{{Header: "Authorization"}, {ClientCertificate: true}})
 	if c.Principal != "" {
@@ -54,7 +54,8 @@ func Of(r *http.Request, sources []rules.ScopeSource) Caller {
 	return first(r, sources)
 }
 
-// first skips credentials without a part that stays the same: what follows may identify their caller, but not all together.
+// first skips credentials that are new for each request as a whole. A later source may identify their caller; a constant
+// must not, because it would make all of them one.
 func first(r *http.Request, sources []rules.ScopeSource) Caller {
 	claimed := false
 	for i := range sources {
@@ -95,20 +96,30 @@ func by(r *http.Request, s *rules.ScopeSource) Caller {
 	return Caller{}
 }
 
+// allCookies returns the names and values of the request's cookies, without empty values.
+func allCookies(r *http.Request) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, line := range r.Header["Cookie"] {
+			for pair := range strings.SplitSeq(line, ";") {
+				if name, value, _ := CutCookie(pair); value != "" && !yield(name, value) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // cookieValues returns every value of the cookie.
 func cookieValues(r *http.Request, name string) (values []string) {
-	for _, line := range r.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			if key, value, _ := CutCookie(pair); value != "" && key == name {
-				values = append(values, value)
-			}
+	for key, value := range allCookies(r) {
+		if key == name {
+			values = append(values, value)
 		}
 	}
 	return values
 }
 
-// Func returns the function that says whose key a request of the rule carries: the caller, together with method, host and
-// path.
+// Func returns the scope of the rule's requests: their caller, together with method, host and path.
 func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
 	name, sources := rule.Name, rule.Scope
 	return func(r *http.Request) (string, error) {
@@ -126,7 +137,7 @@ func Func(rule *rules.Route, notices *Notices) semelhttp.ScopeFunc {
 	}
 }
 
-// unowned is the detail for a request whose Authorization has nothing that stays the same.
+// unowned is the detail for a request whose credentials are new as a whole.
 const unowned = "Nothing was done. The credentials in Authorization change with every request, and nothing else says who sends it, so a repetition could not be recognised. " +
 	"The operator can name a header, a cookie or a client certificate that identifies callers with scope in the rules file."
 
@@ -170,13 +181,13 @@ func hostsAsked(r *http.Request) string {
 	return strings.Join(others, "\n")
 }
 
-// Notices are warnings about the callers of a route, each given once.
+// Notices warn about the callers of a route, once for each reason.
 type Notices struct {
 	Log   *slog.Logger
 	given sync.Map
 }
 
-// about warns of what the default scope cannot know, and a rule could say.
+// about warns where only a rule can say what identifies callers.
 func (n *Notices) about(route string, c *Caller) {
 	if c.unknown {
 		n.once(route, "a scheme of Authorization is not known: if its credentials change with every request, repetitions are not recognised (name what identifies callers with scope)")
@@ -202,8 +213,7 @@ func (n *Notices) once(route, text string, about ...slog.Attr) {
 	}
 }
 
-// DropCookies takes cookies that are not the application's out of a header. What is left stays
-// as it was, byte for byte.
+// DropCookies removes cookies from a header. The others stay as they were, byte for byte.
 func DropCookies(h http.Header, drop func(name, value string) bool) {
 	dropped := false
 	var lines []string
@@ -230,13 +240,13 @@ func DropCookies(h http.Header, drop func(name, value string) bool) {
 }
 
 // CutCookie reads the name and the value of a cookie, in a request and in a
-// Set-Cookie line: scopes, tokens and what is taken out agree about them.
+// Set-Cookie line, so that scopes, tokens and [DropCookies] agree about them.
 func CutCookie(pair string) (name, value string, found bool) {
 	name, value, found = strings.Cut(pair, "=")
 	return strings.Trim(name, " \t"), strings.Trim(value, " \t"), found
 }
 
-// Describe says the same to callers.
+// Describe tells callers what identifies them.
 func Describe(sources []rules.ScopeSource) []string {
 	if len(sources) == 0 {
 		return []string{"header Authorization", "client certificate", "session cookies", anonymous}

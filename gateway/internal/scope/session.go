@@ -9,28 +9,27 @@ import (
 	"github.com/semel-dev/semel/rules"
 )
 
-// Sessions are the values of the session cookies that a request has, by the names of [rules.SessionCookies]: of each all
-// of them, because applications differ in whether the first or the last is the session. They count as they came, because
-// applications read values too that net/http drops, and their callers must not all be anonymous.
+// Sessions holds the session cookies of a request by name. All values of a name count, because applications differ in
+// whether the first or the last is the session. They count as they came, because applications also read values that
+// net/http drops, and their callers must not all be anonymous.
 type Sessions map[string][]string
 
 // SessionsOf returns the session cookies of a request.
 func SessionsOf(r *http.Request) Sessions {
 	var all Sessions
-	for _, line := range r.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			if name, value, _ := CutCookie(pair); value != "" && isSession(name) {
-				if all == nil {
-					all = Sessions{}
-				}
-				all[name] = append(all[name], value)
-			}
+	for name, value := range allCookies(r) {
+		if !isSession(name) {
+			continue
 		}
+		if all == nil {
+			all = Sessions{}
+		}
+		all[name] = append(all[name], value)
 	}
 	return all
 }
 
-// Set takes over the cookies that an answer sets or, with no value, takes away. The last line that names one counts.
+// Set applies a cookie that an answer sets; without a value the answer takes it away.
 func (s Sessions) Set(name, value string) {
 	switch {
 	case !isSession(name):
@@ -41,8 +40,8 @@ func (s Sessions) Set(name, value string) {
 	}
 }
 
-// Principal returns the caller of the sessions: all of them together, because any of them may be planted in the caller's
-// browser by an attacker, and none alone shows which one the application goes by. "" for none.
+// Principal returns the caller by all sessions together, or "": an attacker may have planted any of them in the caller's
+// browser, and nothing shows which one the application goes by.
 func (s Sessions) Principal() string {
 	names := slices.Sorted(maps.Keys(s))
 	switch len(names) {
@@ -67,8 +66,8 @@ func (s Sessions) several() string {
 	return strings.Join(slices.Sorted(maps.Keys(s)), ", ")
 }
 
-// Steady returns the sessions whose values stay the same for as long as the session does, and whether there were others,
-// which get a new value with every answer.
+// Steady returns the cookies whose value lasts as long as the session, and whether there were others, which get a new
+// value with every answer.
 func (s Sessions) Steady() (steady Sessions, others bool) {
 	steady = maps.Clone(s)
 	maps.DeleteFunc(steady, func(name string, _ []string) bool { return !isSteady(name) })
