@@ -156,9 +156,11 @@ func (g *Gateway) forwarder() http.Handler {
 // serve answers what callers ask the gateway itself, and gives everything else
 // to its route.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	ctx := g.captured.With(r.Context())
 	if page := g.pages.Of(r); page != nil {
-		r = page.With(r)
+		ctx = page.With(ctx)
 	}
+	r = r.WithContext(ctx)
 	asks := r.Method == http.MethodGet || r.Method == http.MethodHead
 	found := g.router.find(r)
 	if !found.met.Load() {

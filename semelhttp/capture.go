@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/semel-dev/semel/internal/crossorigin"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 var errAnswered = errors.New("semelhttp: the handler has returned, its answer is closed")
@@ -41,11 +42,12 @@ type capture struct {
 	stream *detached // the handler, once it goes on after the settlement
 
 	mode     captureMode
-	status   int   // 0 until WriteHeader
-	declared int64 // Content-Length; -1 for none
-	bodyAt   int   // where the body starts in the envelope
-	held     bool  // nothing may go out before the commit of a transaction
-	unfit    error // why the answer cannot be held back that long
+	status   int            // 0 until WriteHeader
+	declared int64          // Content-Length; -1 for none
+	bodyAt   int            // where the body starts in the envelope
+	held     bool           // nothing may go out before the commit of a transaction
+	unfit    error          // why the answer cannot be held back that long
+	memory   *waiting.Bytes // of all answers
 
 	// For a goroutine that the handler left behind: what it writes goes
 	// nowhere, least of all into the answer of a later request.

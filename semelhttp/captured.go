@@ -1,6 +1,12 @@
 package semelhttp
 
-import "slices"
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/semel-dev/semel/internal/waiting"
+)
 
 const (
 	// uncountedBytes of each answer are not counted towards MaxCapturedBytes, and kept for the next request.
@@ -8,6 +14,12 @@ const (
 	// chunkBytes of longer ones are taken at a time.
 	chunkBytes = 32 << 10
 )
+
+// memory returns what the answer to a request is held back in: that of this middleware, or, in a gateway, that of all its
+// routes.
+func (m *Middleware) memory(r *http.Request) *waiting.Bytes {
+	return cmp.Or(waiting.SharedBytes(r.Context()), m.set.captured)
+}
 
 type chunk [chunkBytes]byte
 
@@ -29,7 +41,7 @@ func (c *capture) free() ([]byte, error) {
 	}
 	switch full := s.beyond == len(s.chunks)*chunkBytes; {
 	case !full:
-	case c.m.set.Captured.Take(chunkBytes):
+	case c.memory.Take(chunkBytes):
 		s.taken += chunkBytes
 		another, _ := c.m.chunks.Get().(*chunk)
 		s.chunks = append(s.chunks, another)
@@ -92,7 +104,7 @@ func (c *capture) leaveChunks(strayed bool) {
 // giveBack returns the memory to that of all answers.
 func (c *capture) giveBack(strayed bool) {
 	c.leaveChunks(strayed)
-	c.m.set.Captured.Return(c.mem.taken)
+	c.memory.Return(c.mem.taken)
 	c.mem.taken = 0
 }
 

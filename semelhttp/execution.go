@@ -100,7 +100,7 @@ func (m *Middleware) newExecution(w http.ResponseWriter, r *http.Request, body *
 	for name, values := range w.Header() {
 		mem.outer = append(mem.outer, field{name, values})
 	}
-	run.capture = capture{under: w, m: m, mem: mem, settle: run, held: run.tx != nil, declared: -1}
+	run.capture = capture{under: w, m: m, mem: mem, settle: run, held: run.tx != nil, declared: -1, memory: m.memory(r)}
 	return run
 }
 

@@ -77,8 +77,6 @@ type Options struct {
 	// streamed, and later attempts get 409 response-not-kept; in a transaction,
 	// which is then rolled back, the request gets 503 rolled-back. Default 32 MiB.
 	MaxCapturedBytes int64
-	// Captured, when set, is that memory, shared by several middlewares. Package gateway sets it.
-	Captured *waiting.Bytes
 	// Transactor, when set, runs every handler that has a claim inside of a
 	// transaction (promise 4), which it finds in the context of its request,
 	// such as with pgstore.TxFrom: what it writes there commits together with
@@ -195,6 +193,7 @@ type settings struct {
 	varyOnKey  []string      // the Vary header of what depends on the key alone, shared as words are
 	policyLink []string
 	headers    []string // Fingerprint.Headers, canonical
+	captured   *waiting.Bytes
 }
 
 func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
@@ -221,9 +220,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	s.MaxResponseBytes = cmp.Or(s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
 	s.MaxHeldBytes = cmp.Or(s.MaxHeldBytes, max(defaultMaxHeldBytes, s.MaxResponseBytes))
 	s.MaxCapturedBytes = cmp.Or(s.MaxCapturedBytes, waiting.MostCaptured)
-	if s.Captured == nil {
-		s.Captured = &waiting.Bytes{Most: s.MaxCapturedBytes}
-	}
+	s.captured = &waiting.Bytes{Most: s.MaxCapturedBytes}
 	s.AbandonAfter = cmp.Or(s.AbandonAfter, defaultAbandonAfter)
 	s.PolicyURL = cmp.Or(s.PolicyURL, DefaultPolicyURL)
 	s.ScopeText = cmp.Or(s.ScopeText, "the caller and the operation")

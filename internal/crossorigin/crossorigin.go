@@ -85,9 +85,9 @@ func (m *Memory) Of(r *http.Request) *Page {
 
 type pageKey struct{}
 
-// With returns the request with a context that knows the page.
-func (p *Page) With(r *http.Request) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), pageKey{}, p))
+// With returns a context that knows the page.
+func (p *Page) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pageKey{}, p)
 }
 
 // From returns the page that the context knows, or nil.

@@ -1,8 +1,11 @@
 package waiting
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
+)
 
-// MostCaptured is the default bound of the answers that are held back at one time, in bytes.
+// MostCaptured bounds the answers that are held back at one time, in bytes, unless set otherwise.
 const MostCaptured = 32 << 20
 
 // Bytes is memory that many share. Most is set before its first use.
@@ -25,3 +28,16 @@ func (b *Bytes) Return(n int64) { b.used.Add(-n) }
 
 // Used returns the bytes that are taken.
 func (b *Bytes) Used() int64 { return b.used.Load() }
+
+type bytesKey struct{}
+
+// With returns a context whose work shares the memory.
+func (b *Bytes) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, bytesKey{}, b)
+}
+
+// SharedBytes returns the memory that work under ctx shares, or nil.
+func SharedBytes(ctx context.Context) *Bytes {
+	b, _ := ctx.Value(bytesKey{}).(*Bytes)
+	return b
+}
