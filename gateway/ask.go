@@ -79,21 +79,13 @@ func (s *attemptSource) members(r *http.Request, body *semelhttp.Body, a *attemp
 	var paths [][]string
 	for _, part := range s.parts {
 		if part.Source == template.JSON {
-			parts, paths = append(parts, part), append(paths, stepsOf(part.Value))
+			parts, paths = append(parts, part), append(paths, jsonsearch.Steps(part.Value))
 		}
 	}
-	isJSON, wrong := jsonsearch.Is(r.Header)
-	if length, err := body.Len(); !isJSON || wrong != nil || len(parts) == 0 || err != nil || length == 0 || length > jsonsearch.MaxBytes {
+	if len(parts) == 0 {
 		return
 	}
-	from, err := body.Open()
-	if err != nil {
-		return
-	}
-	values, err := jsonsearch.Find(r.Context(), from, paths)
-	if err != nil {
-		return
-	}
+	values, _ := jsonsearch.InBody(r, body, paths...)
 	for i, value := range values {
 		if text, found, err := jsonsearch.Text(value); err == nil && found {
 			a.parts[parts[i]] = text
@@ -138,11 +130,10 @@ func bodyParts(templates []rules.Template) []template.Part {
 
 // asker asks the upstream about a request, in the caller's place.
 type asker struct {
+	g           *Gateway
 	match       rules.Match
-	target      *url.URL
 	client      *http.Client
 	credentials []string // headers of the request that are sent along
-	rewrite     bool
 }
 
 func (g *Gateway) newAsker(rule *rules.Route) asker {
@@ -153,7 +144,7 @@ func (g *Gateway) newAsker(rule *rules.Route) asker {
 		}
 	}
 	return asker{
-		match: rule.Match, target: g.target, rewrite: g.config.RewriteHost, credentials: credentials,
+		g: g, match: rule.Match, credentials: credentials,
 		client: &http.Client{
 			Transport:     reader{g.upstream},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -170,13 +161,9 @@ func (c *asker) get(ctx context.Context, a *attempt, t rules.Template) (*http.Re
 	if leavesPath(path) {
 		return nil, errors.New("the question would leave its path, where an escaped slash or a backslash parts segments")
 	}
-	base := *c.target
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.Scheme+"://"+base.Host+strings.TrimSuffix(base.EscapedPath(), "/")+path, http.NoBody)
+	req, err := c.g.question(ctx, http.MethodGet, path, a.request)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
-	}
-	if !c.rewrite {
-		req.Host = a.request.Host
 	}
 	for _, name := range c.credentials {
 		if values, ok := a.request.Header[name]; ok {
@@ -189,6 +176,16 @@ func (c *asker) get(ctx context.Context, a *attempt, t rules.Template) (*http.Re
 		return nil, fmt.Errorf("ask the upstream: %w", withoutURL(err))
 	}
 	return res, nil
+}
+
+// question returns a request of the gateway's own to the upstream, without a header, about the caller's.
+func (g *Gateway) question(ctx context.Context, method, path string, about *http.Request) (*http.Request, error) {
+	address := g.target.Scheme + "://" + g.target.Host + strings.TrimSuffix(g.target.EscapedPath(), "/") + path
+	req, err := http.NewRequestWithContext(ctx, method, address, http.NoBody) //nolint:gosec // the address is the upstream's.
+	if err == nil && !g.config.RewriteHost {
+		req.Host = about.Host
+	}
+	return req, err
 }
 
 // leavesPath reports whether a value brought a segment "." or ".." into the path

@@ -11,17 +11,13 @@ import (
 // preflightTimeout bounds how long the upstream may take to say what it allows a page of another origin.
 const preflightTimeout = 5 * time.Second
 
-// askPreflight sends the preflight that the page's browser would send, and returns the header of the answer, or nil.
+// askPreflight sends the preflight that the page's browser would send, and returns the header of its answer, or nil.
 func (g *Gateway) askPreflight(r *http.Request) http.Header {
 	ctx, cancel := context.WithTimeout(r.Context(), preflightTimeout)
 	defer cancel()
-	address := g.target.Scheme + "://" + g.target.Host + strings.TrimSuffix(g.target.EscapedPath(), "/") + r.URL.EscapedPath()
-	req, err := http.NewRequestWithContext(ctx, http.MethodOptions, address, http.NoBody) //nolint:gosec // the address is the upstream's
+	req, err := g.question(ctx, http.MethodOptions, r.URL.EscapedPath(), r)
 	if err != nil {
 		return nil
-	}
-	if !g.config.RewriteHost {
-		req.Host = r.Host
 	}
 	req.Header = http.Header{"Origin": r.Header["Origin"], "Access-Control-Request-Method": {r.Method}}
 	var names []string

@@ -95,7 +95,7 @@ func (a *nextAnswer) Write(p []byte) (int, error) {
 	return a.ResponseWriter.Write(p)
 }
 
-// whole lets a rule judge the whole answer that looks into its body.
+// whole lets a rule that looks into the body judge the complete answer.
 func (a *nextAnswer) whole() {
 	if a.begun && len(a.body) <= maxHeldBytes && readsBody(a.request.Context()) {
 		release(a.answer, a.body)

@@ -11,11 +11,11 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// errClaimed is why a recorded answer is not given.
+// errClaimed is the reason for withholding a recorded answer.
 var errClaimed = errors.New("the caller's name is claimed with credentials for one request, which only the application can check")
 
-// provenOnly returns a BeforeReplay of semelhttp.Options that gives no recorded answer to a caller whose name is only
-// claimed: a stranger can send the user name of a Digest, and the application, which checks the rest, does not see a
+// provenOnly returns a BeforeReplay of semelhttp.Options that withholds recorded answers from callers whose name is only
+// claimed. A stranger can send the user name of a Digest, and the application, which checks the rest, never sees a
 // repetition.
 func provenOnly(sources []rules.ScopeSource) func(*http.Request, *semel.Record) error {
 	return func(r *http.Request, rec *semel.Record) error {
@@ -26,7 +26,7 @@ func provenOnly(sources []rules.ScopeSource) func(*http.Request, *semel.Record) 
 	}
 }
 
-// refuseClaimed says that it was done, and not what came of it.
+// refuseClaimed reports that the request was carried out, without its answer.
 func refuseClaimed(w http.ResponseWriter, r *http.Request) {
 	semelhttp.WriteProblem(w, r, semelhttp.Problem{
 		Name: "duplicate", Page: "duplicate", Title: "It was already done", Status: http.StatusConflict,

@@ -66,7 +66,7 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 	})
 }
 
-// acceptDecodable leaves out what a replay could not be decoded from: the caller of the replay may accept less.
+// acceptDecodable asks only for codings that Semel can remove: the caller of a replay may accept fewer than this one.
 func acceptDecodable(header http.Header, plain bool) {
 	if plain { // a rule looks into it
 		delete(header, "Accept-Encoding")

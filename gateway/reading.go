@@ -126,8 +126,8 @@ func shortest(p string) string {
 // not, capitals.
 func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
 
-// plainTexts is plainText of several paths. A segment that they share is folded once: no form joins
-// a slash to what follows it. It reports false for more than maxReadingsBytes: a letter may become eighteen.
+// plainTexts applies plainText to several paths. A segment that they share is folded once: no normal
+// form joins a slash to what follows it. It reports false for more than maxReadingsBytes: a letter may become eighteen.
 func plainTexts(paths []string) ([]string, bool) {
 	plain, known, size := make([]string, len(paths)), map[string]string{}, 0
 	for i, p := range paths {
@@ -238,9 +238,8 @@ func foldPattern(pattern string) string {
 
 func escapePath(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 
-// slips returns why the request, which falls under strict as it is written, may
-// fall under another rule, and past protection, as an application reads it; "" if it
-// may not.
+// slips returns why a request that falls under strict as it is written may slip past
+// protection, because an application reads it as one of another rule; "" if it cannot.
 func (l *lenient) slips(r *http.Request, strict *route) string {
 	methods, agree := readMethods(r)
 	escaped := r.URL.EscapedPath()

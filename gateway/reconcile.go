@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/jsonsearch"
 	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/rules"
@@ -141,18 +141,9 @@ func equals(found, want any) bool {
 	return err == nil && have == want
 }
 
-// stepsOf returns the steps of a JSON pointer.
-func stepsOf(pointer string) []string {
-	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, step := range steps {
-		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-	}
-	return steps
-}
-
 // lookUp follows a JSON pointer.
 func lookUp(document any, pointer string) (any, bool) {
-	for _, token := range stepsOf(pointer) {
+	for _, token := range jsonsearch.Steps(pointer) {
 		switch at := document.(type) {
 		case map[string]any:
 			value, ok := at[token]

@@ -33,7 +33,7 @@ func readsBody(ctx context.Context) bool {
 	return ok && rule.when.Pointer != ""
 }
 
-// says reports whether the body of an answer, nil where it is not known, has what the rule looks for.
+// says reports whether the body has what the rule looks for; body is nil if it is not known.
 func (r *releasing) says(body []byte) bool {
 	if r.when.Pointer == "" {
 		return true
@@ -65,8 +65,8 @@ func saysNothing(value any) bool {
 	return value == nil
 }
 
-// release says with semelhttp.Dispose how a claim ends whose rule has
-// released_when; body is that of the answer, or nil where it is too long or none is looked at.
+// release disposes of a claim whose rule has released_when. body is the answer's, or nil
+// if it is too long or the rule does not look at it.
 func release(res *http.Response, body []byte) {
 	ctx := res.Request.Context()
 	rule, ok := ctx.Value(releasingKey{}).(releasing)

@@ -43,8 +43,8 @@ const (
 // once, and says of every failure whether the request may have arrived.
 type upstream struct {
 	base *http.Transport
-	// bare is for requests whose answers may declare a length and have no body: what an upstream wrongly sends after the header
-	// of one is not taken for the answer to a request that changes something.
+	// bare is for HEAD and conditional GET, whose answers may declare a length without a body. If the upstream sends one all
+	// the same, it must not be taken for the answer to a request that changes something.
 	bare *http.Transport
 	// long are the buffers of [upstream.hold] for answers that are longer than their first buffer.
 	long sync.Pool // of *longBuffer
@@ -132,8 +132,8 @@ type reader struct{ *upstream }
 // RoundTrip implements http.RoundTripper.
 func (r reader) RoundTrip(req *http.Request) (*http.Response, error) { return r.read(req) }
 
-// send refuses an answer that net/http's client reads and its server panics on, and closes the connection after one whose header
-// says that more is coming than it may.
+// send refuses a status that net/http's client accepts and its server panics on. It closes the connection after an answer
+// that declares a body and may have none.
 func (u *upstream) send(req *http.Request, sent *sending) (*http.Response, error) {
 	transport := u.base
 	if bare := req.Method == http.MethodHead || req.Method == http.MethodGet && (req.Header["If-None-Match"] != nil || req.Header["If-Modified-Since"] != nil); bare {
@@ -142,7 +142,7 @@ func (u *upstream) send(req *http.Request, sent *sending) (*http.Response, error
 	res, err := transport.RoundTrip(req)
 	if err == nil && res.StatusCode < http.StatusContinue {
 		_ = res.Body.Close() // the status is the news
-		return nil, fmt.Errorf("the upstream's answer has the status %03d, which is none", res.StatusCode)
+		return nil, fmt.Errorf("the upstream sent the invalid status code %03d", res.StatusCode)
 	}
 	if err == nil && transport == u.base && overdue(res) {
 		sent.hangUp()
@@ -150,8 +150,8 @@ func (u *upstream) send(req *http.Request, sent *sending) (*http.Response, error
 	return res, err
 }
 
-// overdue reports whether an answer that has no body declares one, which its upstream may still send: net/http would take it for
-// the answer to the next request on the connection.
+// overdue reports whether an answer declares a body and may have none. The upstream may still send it, and net/http would
+// take it for the next answer on the connection.
 func overdue(res *http.Response) bool {
 	bodiless := res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusNotModified
 	length := res.Header.Get("Content-Length")
@@ -300,7 +300,7 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	s.conn, s.before = metered, metered.written.Load()
 }
 
-// hangUp closes the connection that the request went out on, unless it is shared, where answers are framed.
+// hangUp closes the connection that the request went out on, unless it is shared (HTTP/2): there frames part the answers.
 func (s *sending) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

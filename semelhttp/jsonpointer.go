@@ -55,46 +55,25 @@ func parsePointer(pointer string) ([]string, error) {
 	if !strings.HasPrefix(pointer, "/") {
 		return nil, fmt.Errorf("semelhttp: JSON pointer %q must start with a slash", pointer)
 	}
-	path := strings.Split(pointer[1:], "/")
-	for i, step := range path {
+	for step := range strings.SplitSeq(pointer[1:], "/") {
 		if strings.HasSuffix(strings.ReplaceAll(strings.ReplaceAll(step, "~0", ""), "~1", ""), "~") {
 			return nil, fmt.Errorf("semelhttp: JSON pointer %q: a lone ~ has no meaning (write ~0)", pointer)
 		}
-		path[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
 	}
-	return path, nil
+	return jsonsearch.Steps(pointer), nil
 }
 
-// searchJSON returns the values at the paths as they are written, nil for none; nil where the body is not JSON. It reads the body
-// once.
+// searchJSON returns the values at the paths as they are written, nil for none; nil for a body that is not JSON. It reads
+// the body once.
 func searchJSON(r *http.Request, body *Body, paths ...[]string) ([]json.RawMessage, error) {
-	ok, wrong := jsonsearch.Is(r.Header)
-	if !ok {
-		return nil, nil
-	}
-	length, err := body.Len()
-	switch {
-	case err != nil:
-		return nil, err
-	case length == 0:
-		return make([]json.RawMessage, len(paths)), nil
-	case wrong != nil:
-		return nil, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, wrong)
-	case length > jsonsearch.MaxBytes:
-		return nil, fmt.Errorf("%w: a JSON body of %d bytes is too long to find the key in it", semel.ErrKeyInvalid, length)
-	}
-	from, err := body.Open()
-	if err != nil {
-		return nil, err
-	}
-	found, err := jsonsearch.Find(r.Context(), from, paths)
+	found, err := jsonsearch.InBody(r, body, paths...)
 	if unclear, ok := errors.AsType[*jsonsearch.Error](err); ok {
 		return nil, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, unclear)
 	}
 	return found, callerGone(r, err)
 }
 
-// callerGone returns the error of reading a body, or, where the caller is not there any more, one that says so.
+// callerGone marks an error of reading a body as the end of a caller that has gone.
 func callerGone(r *http.Request, err error) error {
 	if err != nil && r.Context().Err() != nil {
 		return &semel.Error{Op: "read the key", Err: err}

@@ -17,26 +17,22 @@ import (
 )
 
 const (
-	// MaxBytes of a body are searched for values.
-	MaxBytes = 8 << 20
-
+	// maxBytes of a body are searched for values.
+	maxBytes = 8 << 20
 	// maxDepth bounds how deep a text may be nested.
 	maxDepth = 512
 	// windowBytes are read at a time. Between two reads the context is looked at.
 	windowBytes = 16 << 10
 )
 
-// Error says why a text has no clear value at a path: it is not JSON, or readers disagree about it. Its text is for callers.
+// Error says to callers why a text has no clear value at a path: it is not JSON, or readers disagree about it.
 type Error struct{ reason string }
 
 // Error implements error.
 func (e *Error) Error() string { return e.reason }
 
-// NotJSON is the error for a text that is not JSON.
-func NotJSON() *Error { return &Error{"the body, which should hold it, is not JSON"} }
-
-// Is reports whether the header says that the body is JSON, or nothing. Of JSON that says to be in another charset than UTF-8, the
-// bytes say something else than the application reads: that is an [*Error].
+// Is reports whether the header declares JSON, or nothing. JSON declared in a charset other than UTF-8 is an [*Error]:
+// the application would read something else in it.
 func Is(header http.Header) (bool, error) {
 	contentType := header.Get("Content-Type")
 	if contentType == "" {
@@ -49,13 +45,13 @@ func Is(header http.Header) (bool, error) {
 	return true, CheckCharset(parameters["charset"])
 }
 
-// CheckCharset refuses a charset other than UTF-8, and ASCII, which is part of it; "" is none.
+// CheckCharset refuses a charset other than UTF-8 and its subset ASCII; "" is none.
 func CheckCharset(charset string) error {
 	switch strings.ToLower(charset) {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":
 		return nil
 	}
-	return &Error{fmt.Sprintf("the body says to be in the charset %.40q: send it in UTF-8", charset)}
+	return &Error{fmt.Sprintf("the body declares the charset %.40q: send it in UTF-8", charset)}
 }
 
 // Text returns a value as text, where it is a string or a number; "" and false for none, and for null.
@@ -78,9 +74,48 @@ func Text(value json.RawMessage) (string, bool, error) {
 	return text, true, nil
 }
 
-// Find returns the values at the paths as they are written, nil for none. It reads the whole first value of the text, so that a
-// member that occurs twice on the way to a value is noticed; that, and a name on the way that some applications read as a wanted one
-// ([ReadAs]), is an [*Error]. Any other error is one of reading, or the context's.
+// Steps returns the steps of a JSON pointer (RFC 6901).
+func Steps(pointer string) []string {
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, step := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	}
+	return steps
+}
+
+// Body is the body of a request, as package semelhttp gives it to sources of keys.
+type Body interface {
+	Len() (int64, error)
+	Open() (io.ReadSeeker, error)
+}
+
+// InBody is [Find] for the body of a request. It returns nil for a body that is not declared as JSON.
+func InBody(r *http.Request, body Body, paths ...[]string) ([]json.RawMessage, error) {
+	ok, wrong := Is(r.Header)
+	if !ok {
+		return nil, nil
+	}
+	length, err := body.Len()
+	switch {
+	case err != nil:
+		return nil, err
+	case length == 0:
+		return make([]json.RawMessage, len(paths)), nil
+	case wrong != nil:
+		return nil, wrong
+	case length > maxBytes:
+		return nil, &Error{fmt.Sprintf("a JSON body of %d bytes is too long to find the key in it", length)}
+	}
+	text, err := body.Open()
+	if err != nil {
+		return nil, err
+	}
+	return Find(r.Context(), text, paths)
+}
+
+// Find returns the values at the paths as they are written, nil for none. It reads the whole first value of the text, to
+// notice a member on the way that occurs twice, or whose name some applications read as a wanted one ([ReadAs]). Either is
+// an [*Error]; any other error is one of reading, or the context's.
 func Find(ctx context.Context, text io.Reader, paths [][]string) ([]json.RawMessage, error) {
 	s := scanner{ctx: ctx, in: text, window: make([]byte, windowBytes), paths: make([]path, len(paths))}
 	for i, steps := range paths {
@@ -95,7 +130,7 @@ func Find(ctx context.Context, text io.Reader, paths [][]string) ([]json.RawMess
 	case s.refused != nil:
 		return nil, s.refused
 	case !ok:
-		return nil, NotJSON()
+		return nil, &Error{"the body, which should hold it, is not JSON"}
 	}
 	found := make([]json.RawMessage, len(paths))
 	for i := range s.paths {

@@ -18,9 +18,9 @@ func NameOf(text string) Name { return Name{text, namePath(text)} }
 // String is the name as it is written.
 func (n *Name) String() string { return n.text }
 
-// ReadAs reports whether some applications read a field or member of this name as the chosen one, or as
-// a part of it: another letter case (encoding/json, ASP.NET), who[] and who[x] (PHP, Rack, Express),
-// spaces in front and what follows a NUL (PHP). If so, the two have the same [Base], but for letter case.
+// ReadAs reports whether some applications read another name as the chosen one, or as a part of it: in another letter
+// case (encoding/json, ASP.NET), as who[] and who[x] (PHP, Rack, Express), with spaces in front or cut off at a NUL (PHP).
+// If so, the two have the same [Base], but for letter case.
 func (n *Name) ReadAs(chosen *Name) bool {
 	switch {
 	case n.text == chosen.text:
@@ -40,7 +40,7 @@ func Base(name string) string {
 // special are the characters at which applications cut names into parts.
 const special = "[\x00 \t\r\n"
 
-// leads reports whether the parts of a name begin with those that are wanted.
+// leads reports whether the parts of a name begin with the wanted ones.
 func leads(is, want []string) bool {
 	return len(is) >= len(want) && slices.EqualFunc(is[:len(want)], want, strings.EqualFold)
 }
