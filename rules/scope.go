@@ -19,10 +19,7 @@ type ScopeSource struct {
 // scope reads one source or a list of sources; the first that a request has
 // counts.
 func (r *reader) scope(n ast.Node) []ScopeSource {
-	nodes := []ast.Node{n}
-	if _, ok := n.(*ast.SequenceNode); ok {
-		nodes = r.Sequence(n, "scope")
-	}
+	nodes := r.oneOrMore(n, "scope")
 	var sources []ScopeSource
 	for i, node := range nodes {
 		source := r.scopeSource(node)
@@ -32,6 +29,14 @@ func (r *reader) scope(n ast.Node) []ScopeSource {
 		}
 	}
 	return sources
+}
+
+// oneOrMore returns the items of a list, or a value that stands alone.
+func (r *reader) oneOrMore(n ast.Node, what string) []ast.Node {
+	if _, ok := n.(*ast.SequenceNode); ok {
+		return r.Sequence(n, what)
+	}
+	return []ast.Node{n}
 }
 
 func (r *reader) scopeSource(n ast.Node) ScopeSource {

@@ -22,10 +22,7 @@ func (r *reader) uniqueScope(n ast.Node) []Term {
 
 // terms reads one term or a list of them.
 func (r *reader) terms(n ast.Node, what string) []Term {
-	nodes := []ast.Node{n}
-	if _, ok := n.(*ast.SequenceNode); ok {
-		nodes = r.Sequence(n, what)
-	}
+	nodes := r.oneOrMore(n, what)
 	if len(nodes) > maxTerms {
 		r.Report(yamlfile.At(n), "name what makes the thing the same, and nothing else", "%s has %d terms, more than %d", what, len(nodes), maxTerms)
 		return nil

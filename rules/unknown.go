@@ -184,13 +184,8 @@ func (r *reader) statuses(n ast.Node, least int) []int {
 }
 
 // scalars reads one scalar or a list of them.
-func (r *reader) scalars(n ast.Node) []any {
-	nodes := []ast.Node{n}
-	if _, ok := n.(*ast.SequenceNode); ok {
-		nodes = r.Sequence(n, "equals")
-	}
-	var out []any
-	for _, node := range nodes {
+func (r *reader) scalars(n ast.Node) (out []any) {
+	for _, node := range r.oneOrMore(n, "equals") {
 		if value := r.scalar(node); value != nil {
 			out = append(out, value)
 		}
