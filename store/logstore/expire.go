@@ -267,8 +267,8 @@ func (s *Store) forget(seg *segment) error {
 	return nil
 }
 
-// remove removes the oldest segment, to which nothing leads any more. The manifest says so before, or it would be missing
-// after a crash. Unless that is durable, the next one stays, so that the log has no gap after a loss of power.
+// remove removes the oldest segment, which nothing refers to any more. The manifest drops it first: after a crash it would
+// be missing. Unless the removal is durable, the next one stays, so that a loss of power leaves no gap.
 func (j *journal) remove(seg *segment) error {
 	if err := j.manifest.setFirst(seg.number + 1); err != nil {
 		return err

@@ -18,9 +18,9 @@ const (
 	manifestCopy  = manifestSum + 4
 )
 
-// manifest is the file that names the first and the last segment, so that one which is missing at an end is noticed.
-// Two copies are written in turn, in place: a full disk does not keep the oldest segment, and of an
-// interrupted write the other copy is left.
+// manifest is the file that names the first and the last segment, so that a segment missing at an end is noticed.
+// Two copies are written in turn, in place: a full disk cannot stop the removal of the oldest segment, and an
+// interrupted write leaves the other copy.
 //
 //	0  "semellst"
 //	8  version uint32
@@ -30,8 +30,8 @@ const (
 //	32 last    uint64  0 before there is any
 //	40 crc     uint32  CRC-32C of all before
 //
-// What is on the disk is always at least what the manifest names: it names a segment after that was made, and no longer
-// before that is removed.
+// The disk always holds at least what the manifest names: a segment is made before it is named, and removed after it is
+// named no more.
 type manifest struct {
 	f file
 
@@ -42,22 +42,16 @@ type manifest struct {
 
 // createManifest makes the file.
 func createManifest(d disk, first, last uint64) (*manifest, error) {
-	f, err := d.create(manifestName + newSuffix)
+	m := &manifest{}
+	err := createWhole(d, manifestName, func(f file) error {
+		m.f = f
+		if _, err := f.WriteAt(make([]byte, 2*manifestSlot), 0); err != nil {
+			return err
+		}
+		return m.write(first, last)
+	})
 	if err != nil {
 		return nil, err
-	}
-	m := &manifest{f: f, first: first, last: last}
-	if _, err = f.WriteAt(make([]byte, 2*manifestSlot), 0); err == nil {
-		err = m.write(first, last)
-	}
-	if err == nil {
-		err = d.rename(manifestName+newSuffix, manifestName)
-	}
-	if err == nil {
-		err = d.sync()
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make %s: %w", manifestName, err), f.Close(), d.remove(manifestName+newSuffix))
 	}
 	return m, nil
 }
@@ -81,7 +75,7 @@ func openManifest(d disk) (*manifest, error) {
 	return m, nil
 }
 
-// read takes a copy, if it is the newer one.
+// read reads a copy, which counts if it is newer than the one before.
 func (m *manifest) read(slot int64) error {
 	var b [manifestCopy]byte
 	if _, err := m.f.ReadAt(b[:], slot*manifestSlot); err != nil {
@@ -168,8 +162,8 @@ func readLayout(d disk) (l layout, err error) {
 	return l, err
 }
 
-// settle opens the manifest. It makes that of a new log, and of one that an earlier version wrote, whose segments get
-// their present names.
+// settle opens the manifest. It makes one for a new log, and for one that an earlier version wrote, whose segments it
+// renames.
 func (l *layout) settle(d disk) (m *manifest, err error) {
 	switch {
 	case l.listed:

@@ -81,7 +81,7 @@ func (j *journal) firstBytes() int64 {
 	return firstSegment
 }
 
-// openSegments opens the files of the log in their order, and removes those that were being removed.
+// openSegments opens the files of the log in their order. It removes those that no longer belong to it.
 func (j *journal) openSegments(l *layout) ([]*segment, error) {
 	numbers, first, last := l.numbers, j.manifest.first, j.manifest.last
 	for ; len(numbers) > 0 && numbers[0] < first; numbers = numbers[1:] {

@@ -77,22 +77,33 @@ func segmentNumber(name, suffix string) (number uint64, ok bool) {
 
 // createSegment makes a file of zeros with a header, which is there whole or not at all.
 func createSegment(d disk, s segment) (*segment, error) {
-	name := segmentName(s.number)
-	f, err := d.create(name + newSuffix)
+	s.used, s.salt = segmentHeader, rand.Uint32() //nolint:gosec // it tells entries from accidents.
+	err := createWhole(d, segmentName(s.number), func(f file) error {
+		s.f = f
+		return s.fill()
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.f, s.used, s.salt = f, segmentHeader, rand.Uint32() //nolint:gosec // it tells entries from accidents.
-	if err = s.fill(); err == nil {
+	return &s, nil
+}
+
+// createWhole makes a file that is there with all that write puts into it, or not at all. An error closes it.
+func createWhole(d disk, name string, write func(file) error) error {
+	f, err := d.create(name + newSuffix)
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
 		err = d.rename(name+newSuffix, name)
 	}
 	if err == nil {
 		err = d.sync()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make segment %s: %w", name, err), f.Close(), d.remove(name+newSuffix))
+		return errors.Join(fmt.Errorf("make %s: %w", name, err), f.Close(), d.remove(name+newSuffix))
 	}
-	return &s, nil
+	return nil
 }
 
 func (s *segment) fill() error {
