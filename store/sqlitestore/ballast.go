@@ -13,30 +13,31 @@ import (
 )
 
 const (
-	// ballastBytes is the size of a ballast, where an eighth of the free space is not less.
+	// ballastBytes is the size of the ballast, or an eighth of the free space if that is less; below minBallastBytes there is
+	// none.
 	ballastBytes    = 4 << 20
 	minBallastBytes = 64 << 10
-	// checkpointMargin is the part of the ballast that a checkpoint must leave.
+	// checkpointMargin is the part of the ballast that a checkpoint has to leave.
 	checkpointMargin = 64 << 10
 )
 
-// ballast is a file next to the store's that takes up room while there is some. A full disk lets the write-ahead log
-// not grow, so that held claims could not be settled: the writer then removes the ballast, and has its room for
-// settlements and renewals. New claims are refused until the disk has room for a ballast again. Whether there is one
-// is read from the disk before each batch, so that all processes with the file open agree.
+// ballast is a file next to the store's that reserves room while there is some. On a full disk the write-ahead log cannot
+// grow, and held claims could not be settled. The writer then removes the ballast, and uses its room for settlements and
+// renewals. New claims are refused until the disk has room for a ballast again. The writer looks for the file before each
+// batch, so that all processes with the store open agree.
 type ballast struct {
 	path string // no ballast is kept while it is empty
 	log  *slog.Logger
 }
 
-// openBallast takes up the room, unless the disk is full already.
+// openBallast reserves the room, unless the disk is full already.
 func openBallast(ctx context.Context, file string, log *slog.Logger) ballast {
 	b := ballast{path: file + "-ballast", log: log}
 	b.refill(ctx)
 	return b
 }
 
-// scarce reports whether the ballast is used up, after trying to take it up again.
+// scarce reports whether the ballast is used up and cannot be made again.
 func (b *ballast) scarce(ctx context.Context) bool {
 	if b.path == "" {
 		return false
@@ -47,7 +48,7 @@ func (b *ballast) scarce(ctx context.Context) bool {
 	return !b.refill(ctx)
 }
 
-// refill makes the file, and reports whether it is there. Only a disk without room for twice as much has none.
+// refill makes the file, and reports whether claims can go on: there is room, or none can be reserved on this disk.
 func (b *ballast) refill(ctx context.Context) bool {
 	size := int64(ballastBytes)
 	if free, known := freeBytes(b.path); known {
@@ -60,14 +61,26 @@ func (b *ballast) refill(ctx context.Context) bool {
 	if err == nil {
 		return true
 	}
-	_ = os.Remove(b.path) // what there is of it
+	_ = os.Remove(b.path) // or the part that was written
 	if isFull(err) {
 		return false
 	}
-	b.log.LogAttrs(ctx, slog.LevelWarn, "no room can be kept for a full disk, on which held claims then cannot be settled",
+	b.log.LogAttrs(ctx, slog.LevelWarn, "room for a full disk cannot be reserved: on one, held claims cannot be settled",
 		slog.String("path", b.path), slog.Any("error", err))
 	b.path = ""
 	return true
+}
+
+// allocate makes a file that takes up its size.
+func allocate(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // next to the operator's file.
+	if err != nil {
+		return err
+	}
+	if err = reserve(f, size); errors.Is(err, errors.ErrUnsupported) {
+		err = fill(f, size)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // fill writes bytes that no file system compresses.
@@ -106,7 +119,7 @@ func (b *ballast) close() {
 	}
 }
 
-// full reports whether the error of a transaction is a full disk's, rather than that of [Options.MaxBytes].
+// full reports whether a transaction failed because the disk is full, and not because of [Options.MaxBytes].
 func (s *Store) full(ctx context.Context, err error) bool {
 	if result.Primary(result.Code(err)) != result.Full {
 		return false
@@ -115,8 +128,8 @@ func (s *Store) full(ctx context.Context, err error) bool {
 	return err == nil && (s.maxPages == 0 || pages+batchJobs < s.maxPages)
 }
 
-// checkpointFits reports whether the file can take the pages of the log: on a full disk a checkpoint that cannot end
-// would use up the room of settlements.
+// checkpointFits reports whether the file can take the pages of the log. On a full disk a checkpoint that cannot finish
+// would use up the room for settlements.
 func (s *Store) checkpointFits(ctx context.Context, room int64) bool {
 	pages, err := s.tx.conn.number(ctx, "PRAGMA page_count")
 	info, statErr := os.Stat(s.path)
