@@ -3,11 +3,11 @@ package semelhttp
 import (
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/crossorigin"
 )
 
 // setAge says on a replay how old the answer is, as a cache does (RFC 9111,
@@ -37,18 +37,5 @@ func (m *Middleware) vary(header http.Header) {
 		header["Vary"] = m.set.varyOnKey
 		return
 	}
-	addVary(header, m.set.keyHeader)
-}
-
-// addVary says that an answer depends on the named request header.
-func addVary(header http.Header, wanted string) {
-	lines := header["Vary"]
-	for _, line := range lines {
-		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.TrimSpace(name); name == "*" || strings.EqualFold(name, wanted) {
-				return
-			}
-		}
-	}
-	header["Vary"] = append(slices.Clip(lines), wanted)
+	crossorigin.AddVary(header, m.set.keyHeader)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -165,7 +166,7 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 	ex.m.vary(header)
 	ex.m.page(ex.request).Allow(header, StatusHeader, ReplayedHeader)
 	if len(header["Content-Encoding"]) > 0 {
-		addVary(header, "Accept-Encoding")
+		crossorigin.AddVary(header, "Accept-Encoding")
 	}
 	decoded, length := e.decodes(header, ex.request.Header["Accept-Encoding"])
 	if decoded != nil {

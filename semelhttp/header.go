@@ -42,7 +42,7 @@ type field struct {
 // neverStored reports whether a response header, its name canonical, belongs to
 // one connection, one moment, one session or one page, and so must not be replayed.
 func neverStored(name string) bool {
-	if crossorigin.Askers(name) {
+	if crossorigin.ForOrigin(name) {
 		return true
 	}
 	switch name {

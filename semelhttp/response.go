@@ -174,7 +174,7 @@ func (b block) into(h http.Header) error {
 		for range n {
 			values = append(values, r.string())
 		}
-		if !crossorigin.Askers(name) {
+		if !crossorigin.ForOrigin(name) {
 			h[name] = values[from:len(values):len(values)]
 		}
 	}

@@ -29,7 +29,7 @@ func (e *envelope) sendable(method string) error {
 		if textproto.CanonicalMIMEHeaderKey(name) == contentLength {
 			return name == contentLength && e.declares(method, values)
 		}
-		return (crossorigin.Askers(name) || storable(name, nil)) && writable(name, values)
+		return (crossorigin.ForOrigin(name) || storable(name, nil)) && writable(name, values)
 	})
 	if err == nil && e.trailer != "" {
 		err = e.trailer.each(trailable)

@@ -26,15 +26,15 @@ const (
 	resourcePolicy   = "Cross-Origin-Resource-Policy"
 )
 
-// Askers reports whether a header of an answer, its name canonical, is about the origin that asked.
-func Askers(name string) bool {
+// ForOrigin reports whether a header of an answer, its name canonical, is for the origin that asked.
+func ForOrigin(name string) bool {
 	return name == timingOrigin || strings.HasPrefix(name, "Access-Control-")
 }
 
 // Memory holds an application's words to pages of other origins. The zero value is ready for use. It is safe for concurrent use.
 type Memory struct {
 	// Ask, when set, finds out what the application says where nothing is remembered, by the preflight that a browser would
-	// send. It returns nil when the application does not answer.
+	// send. It returns nil if the application does not answer.
 	Ask func(*http.Request) http.Header
 	// Tenant, when set, returns what in addition to the host says which site was asked; "" for nothing.
 	Tenant func(*http.Request) string
@@ -43,16 +43,16 @@ type Memory struct {
 	recent, older map[question]grant
 }
 
-// question names a request about which pages get different words.
+// question names a request, about which the application may say something else to each origin.
 type question struct{ method, site, path, origin string }
 
 // grant holds the headers by which the application allowed an origin to read.
 type grant struct {
 	origin, credentials, expose, timing, policy string
-	preflight                                   bool // it answered that alone
+	preflight                                   bool // it was said in answer to a preflight
 }
 
-// Page is a request of a page of another origin. A nil *Page is any other request.
+// Page is a page of another origin that sends a request. A nil *Page stands for any other sender.
 type Page struct {
 	memory    *Memory
 	request   *http.Request
@@ -60,7 +60,7 @@ type Page struct {
 	preflight bool
 }
 
-// Of returns the request as that of a page of another origin, or nil.
+// Of returns the page of another origin that sent the request, or nil.
 func (m *Memory) Of(r *http.Request) *Page {
 	lines := r.Header["Origin"]
 	if len(lines) != 1 || lines[0] == "" {
@@ -96,7 +96,7 @@ func From(ctx context.Context) *Page {
 	return p
 }
 
-// About returns the page's question about another request.
+// About returns the page as the sender of another request.
 func (p *Page) About(r *http.Request) *Page {
 	if p == nil {
 		return nil
@@ -104,8 +104,8 @@ func (p *Page) About(r *http.Request) *Page {
 	return p.memory.Of(r)
 }
 
-// Learn remembers what the application answered. A status of 0 is not known. What it says of a failure counts only if it grants:
-// what answers then often knows nothing of origins.
+// Learn remembers what the application answered; status is 0 if it is not known. A failure counts only if it grants something:
+// whatever answers then often knows nothing of origins.
 func (p *Page) Learn(status int, header http.Header) {
 	if p == nil {
 		return
@@ -123,7 +123,7 @@ func (p *Page) Learn(status int, header http.Header) {
 	p.memory.keep(p.about, g)
 }
 
-// read returns what a header of the application grants the origin.
+// read returns what the header of an answer grants the origin.
 func (p *Page) read(h http.Header) grant {
 	var g grant
 	if lines := h[allowOrigin]; len(lines) == 1 && (lines[0] == "*" || lines[0] == p.about.origin) {
@@ -175,13 +175,13 @@ func (p *Page) known() grant {
 	return asked.read(header)
 }
 
-// Allow writes to the header of an answer that the application did not give what it would have said to the page, and lets the
-// page read the named headers. What the header says already stays.
+// Allow adds to an answer that the application did not give what it would have said to the page, and lets the page read the
+// named headers. Headers that are there already stay.
 func (p *Page) Allow(h http.Header, names ...string) {
 	if p == nil {
 		return
 	}
-	addVary(h)
+	AddVary(h, "Origin")
 	if len(h[allowOrigin]) == 0 {
 		g := p.known()
 		set(h, allowOrigin, g.origin)
@@ -226,8 +226,9 @@ func lists(text, name string) bool {
 	return false
 }
 
-func addVary(h http.Header) {
-	if all := strings.Join(h["Vary"], ","); !lists(all, "Origin") && !lists(all, "*") {
-		h["Vary"] = append(slices.Clip(h["Vary"]), "Origin")
+// AddVary says that an answer depends on the named header of the request.
+func AddVary(h http.Header, name string) {
+	if all := strings.Join(h["Vary"], ","); !lists(all, name) && !lists(all, "*") {
+		h["Vary"] = append(slices.Clip(h["Vary"]), name)
 	}
 }
