@@ -11,11 +11,12 @@ import (
 	"strings"
 )
 
-// maxDecodedBytes is the longest recorded answer, without its coding, that is decoded for a caller who does not accept the coding.
+// maxDecodedBytes bounds what a recorded answer decodes into. A longer one goes out as it was recorded.
 const maxDecodedBytes = 32 << 20
 
-// decodes returns a reader of the recorded body without its coding, where the caller does not accept that; nil where the answer
-// goes out as it was recorded. It was read once to its end, so it is known to be whole and within the bound: length is its own.
+// decodes returns a reader of the recorded body without its coding and the length without it, or nil if the answer goes out
+// as it was recorded, because the caller accepts the coding or it cannot be removed. The body was decoded once to its end
+// before: it is whole, and within the bound.
 func (e *envelope) decodes(header http.Header, accept []string) (from io.Reader, length int64) {
 	coding := codingOf(strings.Join(header["Content-Encoding"], ","))
 	if coding == "" || coding == "identity" || len(e.body) == 0 || accepts(accept, coding) {
@@ -32,12 +33,12 @@ func (e *envelope) decodes(header http.Header, accept []string) (from io.Reader,
 	return decoder(coding, e.body), length
 }
 
-// codingOf returns the name of a coding in small letters; x-gzip is gzip (RFC 9110, section 8.4.1.3).
+// codingOf returns the name of a coding in lower case; x-gzip is gzip (RFC 9110, section 8.4.1.3).
 func codingOf(text string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "x-")
 }
 
-// decoder returns nil for a coding that it does not know, and for a body that does not begin like one.
+// decoder returns nil for an unknown coding, and for a body that does not begin like one.
 func decoder(coding string, body []byte) io.Reader {
 	var from io.Reader
 	err := errors.ErrUnsupported
@@ -53,8 +54,8 @@ func decoder(coding string, body []byte) io.Reader {
 	return from
 }
 
-// accepts reports whether a caller says that it accepts the coding (RFC 9110, section 12.5.3). One that says nothing is taken to
-// accept none, as most callers that say nothing do.
+// accepts reports whether Accept-Encoding accepts the coding (RFC 9110, section 12.5.3). A caller without that header is taken
+// to accept none, because most of those cannot decode.
 func accepts(lines []string, coding string) bool {
 	other := false
 	for item := range strings.SplitSeq(strings.Join(lines, ","), ",") {
@@ -72,7 +73,7 @@ func accepts(lines []string, coding string) bool {
 	return other
 }
 
-// plain changes the header of a replay whose coding was removed. What it says of the bytes with the coding is left out.
+// plain changes the header of a replay whose coding was removed: what describes the encoded bytes is left out.
 func plain(header http.Header, length int64) {
 	for _, name := range []string{"Content-Encoding", "Content-Digest", "Repr-Digest", "Digest", "Content-Md5"} {
 		delete(header, name)

@@ -26,15 +26,15 @@ type DerivedKey struct {
 // none. Two requests that agree in everything chosen are one intent, so give
 // the guard a policy whose retention is the window within which a repetition is
 // an accident: seconds, not a day. An Idempotency-Key in the request is its key: it
-// tells two intents with the same content apart. Where callers send some, put a
-// middleware with a longer retention in front for them, as it knows them by the header.
+// tells two intents with the same content apart. If callers send keys, put a middleware
+// with a longer retention in front of this one for them.
 //
-// A request that has none of the Fields has no key. One with a field, or a member
-// on the way to it, that some applications take for a chosen one is refused, because
-// the key would leave out what they act on: another letter case, "who[]" and "who[x]"
-// for "who", spaces in front, and what follows a NUL; in a form also dots and spaces
-// for underscores. Choose that name as well where a form has both. [New] reports fields that are not valid, and fields that
-// differ in letter case alone.
+// A request that has none of the Fields has no key. One with a field or member whose
+// name some applications read as a chosen one is refused, because the key would leave
+// out what they act on: another letter case, "who[]" and "who[x]" for "who", spaces in
+// front, and what follows a NUL; in a form also dots and spaces for underscores. If a
+// form has both names, choose both. [New] reports fields that are not valid, and fields
+// that differ in letter case alone.
 func Derived(d DerivedKey) KeySource {
 	s := &derivedSource{cookies: slices.Clone(d.Cookies), wholeBody: d.Fields == nil}
 	for _, name := range d.Headers {

@@ -86,9 +86,9 @@ func steering() []string {
 	}
 }
 
-// addSteering appends the steering headers that the request has and that are not
-// counted already. A request without any has the fingerprint that it had before they
-// counted.
+// addSteering appends the steering headers of the request, without those that are
+// counted already. A request without any keeps the fingerprint of versions that did not
+// count them.
 func addSteering(h *semel.Hasher, header http.Header, counted []string) {
 	for _, name := range steering() {
 		if lines := header[name]; len(lines) > 0 && !slices.Contains(counted, name) {

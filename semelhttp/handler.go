@@ -103,7 +103,7 @@ func (m *Middleware) forward(w http.ResponseWriter, r *http.Request, next http.H
 	m.learn(r, 0, w.Header())
 }
 
-// page returns the request as that of a page of another origin, or nil.
+// page returns the page of another origin that sent the request, or nil.
 func (m *Middleware) page(r *http.Request) *crossorigin.Page {
 	if len(r.Header["Origin"]) == 0 {
 		return nil

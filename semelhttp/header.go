@@ -105,12 +105,12 @@ func releases(status int) bool {
 	return false
 }
 
-// envoyLost begins what Envoy answers with 503 when a connection failed or was reset
-// before the answer, whichever it was.
+// envoyLost begins Envoy's 503 for a connection that failed or was reset before the
+// answer; it does not say which.
 const envoyLost = "upstream connect error or disconnect/reset before headers"
 
-// lostAnswer reports whether an answer is a proxy's word for one that it did not
-// get: what it asked may have acted. A handler that passes its own upstream's failure
+// lostAnswer reports whether an answer comes from a proxy that did not get one: the
+// application behind it may have acted. A handler that passes its own upstream's failure
 // on says the same. Any other 503 refuses. testdata/vectors/lost.json has every case.
 func lostAnswer(status int, body []byte) bool {
 	switch {

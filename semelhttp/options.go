@@ -38,9 +38,9 @@ type On5xx uint8
 const (
 	// ReleaseOn5xx says that after a failure nothing happened; a retry runs. It
 	// does not apply to 502, 504, 520 and others by which a proxy says that it got no
-	// answer, nor when the claim's context had ended by then (lost, or MaxRun): those
-	// are unknown. In a transaction (Options.Transactor) they roll back like any
-	// other failure, and are released.
+	// answer, nor if the claim's context has ended (lost, or MaxRun): then the outcome
+	// is unknown. In a transaction (Options.Transactor) these roll back like any other
+	// failure, and are released.
 	ReleaseOn5xx On5xx = iota
 	// StoreOn5xx makes a failure the outcome, which is replayed.
 	StoreOn5xx
@@ -74,8 +74,8 @@ type Options struct {
 	MaxResponseBytes int
 	// MaxCapturedBytes bounds the memory of all answers that are held back until
 	// they are complete, beyond 16 KiB of each. An answer that finds no room is
-	// streamed, and later attempts get 409 response-not-kept; in a transaction,
-	// which is then rolled back, the request gets 503 rolled-back. Default 32 MiB.
+	// streamed, and later attempts get 409 response-not-kept. A transaction is rolled
+	// back instead, and the request gets 503 rolled-back. Default 32 MiB.
 	MaxCapturedBytes int64
 	// Transactor, when set, runs every handler that has a claim inside of a
 	// transaction (promise 4), which it finds in the context of its request,
@@ -140,8 +140,8 @@ type Options struct {
 }
 
 // FingerprintOptions say what makes two requests the same, in addition to method,
-// host, path, query, content type and content encoding, and to the headers that say
-// what is asked for: preconditions (If-Match, If-None-Match, If-Unmodified-Since),
+// host, path, query, content type and content encoding. Headers that say what is asked
+// for count always: preconditions (If-Match, If-None-Match, If-Unmodified-Since),
 // Content-Range, Destination, Overwrite, Slug, Upload-Offset, and those that replace
 // the method (X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override) or the path
 // (X-Original-URL, X-Rewrite-URL).

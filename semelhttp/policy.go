@@ -77,7 +77,7 @@ func sizeText(n int64) string {
 type PublishedStatuses struct {
 	Released     []int  `json:"released"`
 	SignIn       string `json:"sign_in_redirects"` // released or stored
-	Unknown      []int  `json:"unknown,omitempty"` // server errors that are unknown where the others are released, as is every status above 599
+	Unknown      []int  `json:"unknown,omitempty"` // server errors that leave the outcome unknown while others are released; so does every status above 599
 	ServerErrors string `json:"server_errors"`
 	Others       string `json:"others"`
 }

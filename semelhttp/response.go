@@ -155,8 +155,8 @@ func appendText(e []byte, s string) []byte {
 // block is the head or the trailer of an envelope, copied out of it.
 type block string
 
-// into sets every field of the block in h, replacing what is there, but for what
-// older records hold of the page that asked first. It costs one allocation however
+// into sets every field of the block in h, replacing what is there. It leaves out what
+// older records hold about the page that asked first. It costs one allocation however
 // many fields there are.
 func (b block) into(h http.Header) error {
 	r := blockReader{text: string(b)}

@@ -37,11 +37,11 @@ func Replayed(resp *http.Response) bool {
 	return resp.Header.Get("Idempotent-Replayed") == "true" || resp.Header.Get("Idempotency-Status") == "replayed"
 }
 
-// judgeResponse returns nil for a definitive answer, which it leaves readable from its start, and closes any other. The error
-// says that the answer broke off, which counts as lost (RFC 9112, section 8).
+// judgeResponse returns nil for a definitive answer, which it leaves readable from its start. It closes any other. An error
+// means that the answer broke off, which counts as lost (RFC 9112, section 8).
 func judgeResponse(resp *http.Response) (*AnswerError, error) {
 	a := &AnswerError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header)}
-	again, problem := isNotNow(resp), isProblem(resp.Header)
+	again, problem := asksAgain(resp), isProblem(resp.Header)
 	if !again || problem {
 		head, err := arrive(resp, problem)
 		if err != nil {
@@ -62,9 +62,9 @@ func judgeResponse(resp *http.Response) (*AnswerError, error) {
 	return a, nil
 }
 
-// isNotNow reports whether a status asks to come back, or is a word from something between that has no answer
-// (520 to 530, 598, 599, 999), and the answer is not that of an earlier attempt.
-func isNotNow(resp *http.Response) bool {
+// asksAgain reports whether the status asks for another attempt, or comes from a proxy that has no answer (520 to 530,
+// 598, 599, 999), and the answer is not a replay.
+func asksAgain(resp *http.Response) bool {
 	switch status := resp.StatusCode; status {
 	case http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly, http.StatusTooManyRequests:
 		return !Replayed(resp)
@@ -73,8 +73,8 @@ func isNotNow(resp *http.Response) bool {
 	}
 }
 
-// arrive reads an answer into memory, so that it is whole before it is judged. Of one that is longer than maxAnswerBytes it
-// reads the start, and of a stream nothing: resp.Body is then an [unfinishedBody].
+// arrive reads an answer into memory, so that it is whole before it is judged. It reads only the start of one longer than
+// maxAnswerBytes, and nothing of a stream: resp.Body is then an [unfinishedBody].
 func arrive(resp *http.Response, problem bool) (head []byte, err error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil, nil
@@ -98,10 +98,10 @@ func arrive(resp *http.Response, problem bool) (head []byte, err error) {
 	return head, nil
 }
 
-// unfinishedBody is the body of an answer that its reader finds out to be whole.
+// unfinishedBody is the body of an answer that was judged before it was whole.
 type unfinishedBody struct {
 	io.ReadCloser
-	brokeOff func(error) error // what to return for an error before the end
+	brokeOff func(error) error // returns what the reader gets for an error before the end
 }
 
 func (b *unfinishedBody) Read(p []byte) (int, error) {
@@ -123,7 +123,7 @@ func isProblem(h http.Header) bool {
 	return err == nil && media == "application/problem+json"
 }
 
-// problemIn returns the problem in a body; none for what is too long or cannot be read.
+// problemIn returns the problem in a body, or none if that is too long or cannot be read.
 func problemIn(body []byte) (told toldProblem) {
 	if len(body) > maxProblemBytes || json.Unmarshal(body, &told) != nil {
 		return toldProblem{}

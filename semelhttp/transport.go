@@ -43,12 +43,11 @@ const (
 // without a definitive answer, the error is an [*UnknownError] when an attempt
 // may have reached the server, and a plain error when none did.
 //
-// An answer that breaks off counts as lost. So answers of up to 1 MiB are read within
-// their attempt, and RoundTrip returns them whole. Of a longer one, and of a stream
-// ([Streams]), the caller reads the rest: io.EOF says that it was whole, and any
-// other error is an [*UnknownError], after which the same request under the same
-// key is safe. A caller that closes the body before its end does not know whether
-// the answer was whole.
+// An answer that breaks off counts as lost. Answers of up to 1 MiB are therefore read
+// within their attempt, and RoundTrip returns them whole. The caller reads the rest of a
+// longer one, or of a stream ([Streams]): io.EOF says that it was whole. Any other error
+// is an [*UnknownError], after which the same request under the same key is safe. A
+// caller that closes the body early does not know whether the answer was whole.
 //
 // A redirect is a definitive answer of the request that was sent. An
 // [http.Client] follows 301, 302 and 303 by a GET, whose answer says nothing of

@@ -10,7 +10,7 @@ import (
 
 // UnknownError is returned by a [Transport] whose attempts ended without a
 // definitive answer although one of them may have reached the server, and by the
-// body of a long answer that breaks off: it is not known whether the effect
+// body of a long answer that breaks off. It is not known whether the effect
 // happened. It wraps [semel.ErrUnknown]. Send the same request again, under
 // [WithIntent] with Key, to find out.
 type UnknownError struct {
