@@ -111,8 +111,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	return c.err
 }
 
-// withoutOrigin returns a header without those by which Caddy's proxy says where a request came from, and these: of a caller
-// that Caddy does not trust they are not passed on, so they must not be judged.
+// withoutOrigin parts a header from what Caddy's proxy says in it about where the request came from. Caddy's proxy does not
+// pass that on from a caller that it does not trust, so the gateway must not judge by it.
 func withoutOrigin(h http.Header) (rest, origin http.Header) {
 	rest, origin = h.Clone(), http.Header{}
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
