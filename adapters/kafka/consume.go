@@ -53,7 +53,7 @@ type Source struct {
 // ConsumeOptions are the options of [Consume]. Nil means all defaults.
 type ConsumeOptions struct {
 	// Concurrency bounds the partitions that are handled at once, at most 65536. Default: 8.
-	// Handlers that take a connection besides that of inbox.Inbox.HandleTx need a larger pool: pgstore's has 4 by default.
+	// A handler that takes a second connection next to that of inbox.Inbox.HandleTx needs a larger pool: pgstore's has 4 by default.
 	Concurrency int
 	// CommitInterval is the time between two commits of offsets; what is read again after a crash, at most 1001 records of a partition,
 	// the inbox recognises. Default: 1 s, at least 100 ms.
