@@ -50,7 +50,7 @@ type Source struct {
 type ConsumeOptions struct {
 	// Concurrency bounds the messages that are handled at once, at most 65536. Default: 8. With 1, and no other process on the
 	// consumer, messages are handled in the order of the stream, except those that come back.
-	// Handlers that take a connection besides that of inbox.Inbox.HandleTx need a larger pool: pgstore's has 4 by default.
+	// A handler that takes a second connection next to that of inbox.Inbox.HandleTx needs a larger pool: pgstore's has 4 by default.
 	Concurrency int
 	// Prefetch bounds the messages that wait in this process while all handlers run, at least 2. One that waits for longer than
 	// the consumer's AckWait is delivered again. Default: Concurrency.
