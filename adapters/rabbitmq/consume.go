@@ -57,7 +57,7 @@ type Source struct {
 // ConsumeOptions are the options of [Consume]. Nil means all defaults.
 type ConsumeOptions struct {
 	// Concurrency bounds the messages that are handled at once, at most 65535. Default: 8.
-	// Handlers that take a connection besides that of inbox.Inbox.HandleTx need a larger pool: pgstore's has 4 by default.
+	// A handler that takes a second connection next to that of inbox.Inbox.HandleTx needs a larger pool: pgstore's has 4 by default.
 	Concurrency int
 	// Prefetch bounds the messages that the broker hands out before it gets one back, at least Concurrency. Messages
 	// that are held back count: with a larger one, others go past them, and may wait in this process while all handlers run.
