@@ -11,12 +11,12 @@ import (
 
 // Do executes fn once for the key, and gives every later caller its result:
 // [Guard.Begin], fn and the settlement in one call. The result is kept as
-// JSON, so T must survive encoding/json both ways; otherwise it happened, and every caller
-// gets an error that wraps [ErrNotKept].
+// JSON, so T must survive encoding/json both ways. If it does not, fn has happened all the
+// same, and every caller gets an error that wraps [ErrNotKept].
 //
-// The first caller gets what later ones get: its result is read back, unless T is made of
-// types that JSON gives back as they are (numbers, strings, exported fields, slices, maps).
-// A number in an interface within T is a json.Number, and so keeps all digits.
+// The first caller gets what later ones get: its result is read back, unless T consists of
+// types that JSON gives back unchanged (numbers, strings, exported fields, slices, maps).
+// A number in an interface within T becomes a json.Number, which keeps all digits.
 //
 // fn's context is cancelled when ctx is, and when the claim is lost. What fn
 // returns decides how the claim is settled:
@@ -73,7 +73,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 	return v, claim.Complete(outcome, nil)
 }
 
-// keep returns a result as it is kept, and as later callers get it. In dedup mode they get none.
+// keep encodes a result, and returns it as later callers read it. In dedup mode nothing is kept.
 func keep[T any](g *Guard, v T) (outcome []byte, read T, err error) {
 	if g.policy.Dedup {
 		return nil, v, nil

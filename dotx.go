@@ -42,7 +42,7 @@ const (
 // asked in time; a retry with the same key is safe in both cases.
 func DoTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Fingerprint, fn func(context.Context) (T, error)) (T, error) {
 	pause := txPause
-	var lost error // how the round before ended
+	var lost error // the end of the round before
 	for round := 1; ; round++ {
 		v, again, err := onceTx(ctx, g, t, k, fp, fn)
 		if lost != nil && errors.Is(err, ErrUnknown) {
