@@ -15,7 +15,7 @@ import (
 // mostPlaces bounds the databases of [On] that are remembered.
 const mostPlaces = 64
 
-// places are the names of the databases of [On]. Each keeps its own, a random one, as a record.
+// places knows the names of the databases of [On]. Each database keeps its name, a random one, as a record.
 type places struct {
 	mu    sync.Mutex // guards the field below
 	known map[*semel.Guard]string
@@ -50,9 +50,9 @@ func (p *places) of(ctx context.Context, guard *semel.Guard) (string, error) {
 // elsewhere is the result of a marker.
 const elsewhere = `"in another database"`
 
-// mark runs the marker of a step in another database. It takes the number of the step, so that tombstones and changed
-// functions meet it there, and names the database, so that a release which moves the step is refused. The step begins only
-// behind a marker that is recorded, so writing it twice does no harm.
+// mark records, in the database of the flow, that a step runs in another one. The marker takes the number of the step, so
+// that tombstones and changed functions meet it there. It names the database, so that a release that moves the step is
+// refused. The step begins only once its marker is recorded, so writing that twice does no harm.
 func (r *Run) mark(s *step, late bool) ending {
 	m := &step{
 		settings: settings{base: r.flows.steps, ask: again}, name: s.name, input: s.input, key: s.key,
@@ -75,12 +75,12 @@ func (r *Run) mark(s *step, late bool) ending {
 	case err != nil:
 		return r.unfinished(s, err)
 	case place != m.place:
-		return r.parked(s, fmt.Errorf("%w: it began in another database than the one that On gives it now", semel.ErrMismatch))
+		return r.parked(s, fmt.Errorf("%w: it began in a database other than the one that On names now", semel.ErrMismatch))
 	}
 	return ending{}
 }
 
-// again is the Ask of what may be written twice.
+// again is the Ask of a marker, which may be written twice.
 func again(context.Context) (json.RawMessage, semel.Verdict, error) {
 	return nil, semel.NotHappened, nil
 }

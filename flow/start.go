@@ -13,8 +13,8 @@ import (
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
-// errInTransaction refuses a flow whose steps could be rolled back with the
-// transaction around them, under a flow that is recorded as done.
+// errInTransaction refuses a flow that could be recorded as done while its steps roll
+// back with the transaction around it.
 var errInTransaction = errors.New("a flow outlives its caller, and this context belongs to a transaction, which may be rolled back " +
 	"(start the flow before or after it, or add an outbox message to it whose handler starts the flow)")
 
@@ -29,8 +29,8 @@ const retryUnfinished = time.Second
 //   - an error of [semel.Guard.Begin], such as ErrMismatch for another input, or
 //     ErrInFlight.
 //
-// In a transaction ([semel.DoTx], semelhttp.Options.Transactor, inbox.HandleTx, a
-// store's Join, a [Tx] step) Start and Accept are refused, whatever its store.
+// Start and Accept are refused in a transaction of any store ([semel.DoTx],
+// semelhttp.Options.Transactor, inbox.HandleTx, a store's Join, a [Tx] step).
 //
 // A panic of the flow's function or of a step reaches the caller, as one of [semel.Do]
 // does; the flow is open, and the next attempt goes on.

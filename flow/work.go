@@ -49,11 +49,11 @@ func (w *work) run(ctx context.Context) (kept, error) {
 	return kept{Step: w.step.name, Value: value, Place: w.step.place}, nil
 }
 
-// unkept is the error of work that happened, and whose result JSON has no form for. It
+// unkept is the error of work that happened, although JSON has no form for its result. It
 // never leaves the package.
 type unkept struct{ error }
 
-// keep returns a result as its record keeps it.
+// keep encodes a result for its record.
 func keep(v any) (json.RawMessage, error) {
 	value, err := json.Marshal(v)
 	if err != nil {
