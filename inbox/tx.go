@@ -18,11 +18,11 @@ import (
 // When the statements of fn are known beforehand, a transactor that sends them with the claim saves round
 // trips, and lets messages that are handled at the same time share a commit: see pgstore.TxOptions.Queries.
 //
-// HandleTx in a transaction is refused, with a verdict that delivers again: the message
+// HandleTx is refused inside of a transaction, with a verdict that delivers again: the message
 // could be acknowledged, and its rows rolled back.
 //
-// Each call holds a connection of t's pool. When fn takes another one of the same pool, the pool
-// needs more connections than messages are handled at once; otherwise they wait for each other.
+// Each call holds a connection of t's pool. If fn takes a second one, the pool needs more
+// connections than messages are handled at once; otherwise they wait for each other.
 //
 // Every error of fn rolls back, a panic included. An error made with [semel.MarkUnknown] says that
 // fn did something elsewhere that may have happened; the others mean what they mean for Handle.
