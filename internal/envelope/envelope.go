@@ -22,9 +22,9 @@ func Of[T any](v T) ([]byte, error) {
 	return json.Marshal(envelope[T]{Version: version, Value: &v})
 }
 
-// Keep returns a result as it is kept, and as every later caller reads it: the same value
-// where JSON gives it back, else what is read from the record. An error means that it does
-// not survive encoding/json.
+// Keep encodes a result, and returns it as every later caller reads it: unchanged if JSON
+// gives it back, else read from the record. An error means that it does not survive
+// encoding/json.
 func Keep[T any](v T) (outcome []byte, read T, err error) {
 	if outcome, err = Of(v); err != nil || exactly[T](outcome) {
 		return outcome, v, err
@@ -42,7 +42,7 @@ func Encode[T any](v T) (text []byte, read T, err error) {
 	return text, read, err
 }
 
-// exactly reports whether readers of text get the value that was written as it.
+// exactly reports whether text, read as a T, is the value that was written.
 func exactly[T any](text []byte) bool {
 	const replaced = `\ufffd` // what encoding/json writes for bytes that are not UTF-8
 	return shapeOf(reflect.TypeFor[T]()).exact && !bytes.Contains(text, []byte(replaced))

@@ -12,11 +12,11 @@ import (
 
 // shape tells what JSON does to the values of a type.
 type shape struct {
-	untyped bool // an interface within takes what JSON gives: its numbers are json.Number
+	untyped bool // an interface within takes any JSON: its numbers are json.Number
 	exact   bool // a value comes back equal, unless a string within is not UTF-8
 }
 
-// shapes remembers the shapes of types: a program has a bounded number of them.
+// shapes remembers the shapes of types, of which a program has a bounded number.
 //
 //nolint:gochecknoglobals // see above
 var shapes sync.Map
@@ -56,7 +56,7 @@ func (s *shape) look(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// lookInto adds the fields of a struct. What it does not know for sure is not exact.
+// lookInto adds the fields of a struct. In doubt they are not exact.
 func (s *shape) lookInto(t reflect.Type, seen map[reflect.Type]bool) {
 	names := map[string]bool{}
 	for f := range t.Fields() {
@@ -75,7 +75,7 @@ func scalar(k reflect.Kind) bool {
 	return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String
 }
 
-// decides reports whether a type has a form of its own.
+// decides reports whether a type defines its form in JSON.
 func decides(t reflect.Type) bool {
 	for _, form := range []reflect.Type{
 		reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
