@@ -21,7 +21,7 @@ type Conn interface {
 
 // Shield keeps conn from cancelling what it sends until unshield is called. The server
 // ignores a request to cancel without the connection's key, which is hidden meanwhile.
-// A connection that was given up stays without.
+// A connection that was given up never gets its key back.
 func Shield(conn Conn) (unshield func()) {
 	key := conn.SecretKey() // pgx's own memory; the tests of package pgstore notice if that changes
 	kept := bytes.Clone(key)
@@ -59,8 +59,8 @@ func call(value any, method string) any {
 }
 
 // Commit commits tx, the transaction of conn, gives conn back to its pool, and calls end. The
-// context of tx must outlive ctx. When ctx ends first, Commit returns its error, and all of
-// that goes on.
+// context of tx must outlive ctx. If ctx ends first, Commit returns its error, and the rest
+// goes on in the background.
 func Commit(ctx context.Context, conn *sql.Conn, tx *sql.Tx, end func()) error {
 	unshield := ShieldSQL(conn)
 	done := make(chan error, 1)
