@@ -32,9 +32,9 @@ type Options struct {
 	// Default: semel.
 	Schema string
 	// MaxConns bounds the connections of the pool that Open makes. Default:
-	// pool_max_conns of the DSN, or the greater of 4 and the number of CPUs. Work that
-	// holds a transaction and takes a second connection needs more than there are
-	// such works at once: drivers of brokers handle 8 messages unless set otherwise.
+	// pool_max_conns of the DSN, or the greater of 4 and the number of CPUs. If work
+	// takes a second connection while it holds a transaction, there must be more than
+	// run at once: drivers of brokers handle 8 messages unless set otherwise.
 	// New does not look at it. One connection more listens once Await is used.
 	MaxConns int
 	// SkipMigrations leaves the database's schema as it is, for those who run

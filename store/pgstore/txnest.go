@@ -56,7 +56,7 @@ type joiner struct {
 	last  *transaction
 }
 
-// Sentences about a transaction around the present one that belongs to another driver.
+// Refusals of a transaction inside of one that another driver opened.
 var (
 	errAroundSQL = errors.New("pgstore: the transaction around this one is of database/sql, and pgx cannot work in it (use DoSQL, SQLTransactor or Join there)")
 	errAroundPgx = errors.New("pgstore: the transaction around this one is of pgx, and database/sql cannot work in it (use Do, Store.Transactor or JoinPgx there)")

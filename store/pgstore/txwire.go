@@ -108,8 +108,8 @@ func (w *wire) queueBind(s *statement, bind *pgproto3.Bind) {
 }
 
 // run sends what was queued and reads the answers. The first error ends what
-// follows; it is a *failure. The end of ctx breaks the connection. What may be
-// committing goes on then: it is never cancelled.
+// follows; it is a *failure. The end of ctx breaks the connection, but never cancels
+// what may be committing.
 func (w *wire) run(ctx context.Context) error {
 	pg := w.conn.PgConn()
 	pg.Frontend().SendSync(&pgproto3.Sync{})
@@ -227,8 +227,8 @@ func (w *wire) hangUp() {
 	_ = w.conn.PgConn().Close(ctx) // the connection is broken anyway
 }
 
-// stop is hangUp for what cannot be committing: the server, should it still work
-// for us, gets the request to stop.
+// stop is hangUp where nothing can be committing: it also asks the server to stop
+// working for us.
 func (w *wire) stop() {
 	if pg := w.conn.PgConn(); !pg.IsClosed() { // otherwise the driver does the same
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
