@@ -2,9 +2,9 @@ package dialect
 
 import "strings"
 
-// CommitUnknown reports whether the transaction may have been committed although
-// COMMIT returned err, an error of any driver: no answer came, or the server went away, failed or
-// was interrupted in the middle, or says that it does not know.
+// CommitUnknown reports whether the transaction may have been committed although COMMIT
+// returned err, an error of any driver: no answer came, the server went away, failed or was
+// interrupted in the middle, or it says that it does not know.
 func CommitUnknown(err error) bool {
 	r, answered := Refused(err)
 	switch {
