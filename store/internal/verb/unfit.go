@@ -1,6 +1,6 @@
 package verb
 
-// Unfit marks the refusal of a server that answers and whose version or settings would break a promise.
+// Unfit marks the refusal of a server that can be reached, and whose version or settings would break a promise.
 func Unfit(err error) error {
 	if err == nil {
 		return nil
