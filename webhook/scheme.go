@@ -193,7 +193,7 @@ func (s Scheme) parse(text string) (secret, error) {
 	if s == Standard {
 		key, err := webhooksig.ParseKey(text)
 		if err == nil && key.IsPrivate() {
-			err = errors.New("it is the sender's private key, with which deliveries are signed (give the public key that belongs to it, whpk_ and base64)")
+			err = errors.New("it is the private key, with which the sender signs (give the public key that belongs to it, whpk_ and base64)")
 		}
 		return secret{key: key}, err
 	}

@@ -27,7 +27,7 @@ import (
 const (
 	defaultTimeout = 15 * time.Second
 
-	// maxAnswerBytes of an answer are read, for at most drainTime: only its status counts, once it is whole.
+	// maxAnswerBytes of an answer are read, for at most drainTime: its status counts only if the answer is whole.
 	maxAnswerBytes = 64 << 10
 	drainTime      = time.Second
 	maxHeadBytes   = 64 << 10
