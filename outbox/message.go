@@ -13,8 +13,8 @@ import (
 )
 
 // Bounds of a [Message]. [Outbox.Add] refuses a message beyond them; nothing is cut. A message
-// within them fits, as a whole, what brokers, web servers and package inbox take unless
-// they are set up otherwise; docs/outbox.md has the sizes that decide.
+// within them passes brokers, web servers and package inbox with their default settings;
+// docs/outbox.md has the sizes that decide.
 const (
 	// MaxIDBytes bounds Message.ID: a message id of AMQP.
 	MaxIDBytes = 255
@@ -126,7 +126,7 @@ func (m *Message) check(maxBody int) error {
 	case !plain(m.Topic) || !plain(m.Key):
 		return fmt.Errorf("%w: topic or key holds a control character, or is not UTF-8", ErrInvalid)
 	case len(m.Header) > maxHeaders:
-		return fmt.Errorf("%w: there are %d headers, at most %d are possible", ErrInvalid, len(m.Header), maxHeaders)
+		return fmt.Errorf("%w: it has %d headers, more than %d", ErrInvalid, len(m.Header), maxHeaders)
 	case header > MaxHeaderBytes:
 		return tooLong("header", header, MaxHeaderBytes)
 	case len(m.Body) > maxBody:
