@@ -69,7 +69,7 @@ func UnaryClient(o *ClientOptions) (grpc.UnaryClientInterceptor, error) {
 	}, nil
 }
 
-// keyed returns a context with a key under the name of these options: the one that is there, that of [WithIntent], or a fresh one.
+// keyed returns a context with a key under the name of these options: one that is there, that of [WithIntent], or a fresh one.
 func (o *ClientOptions) keyed(ctx context.Context) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx) // a copy
 	if len(md.Get(o.Metadata)) > 0 {
