@@ -77,7 +77,7 @@ func ParseKey(text string) (Key, error) {
 			return Key{}, fmt.Errorf("the text after %s is not an Ed25519 public key: %d bytes in base64", publicPrefix, ed25519.PublicKeySize)
 		}
 		if isSmallOrder(raw) {
-			return Key{}, fmt.Errorf("the Ed25519 key after %s is one of the few that let anyone sign: have the sender make a new pair", publicPrefix)
+			return Key{}, fmt.Errorf("the Ed25519 key after %s is one of a few that let anyone sign: ask the sender for a new pair", publicPrefix)
 		}
 		return Key{public: raw}, nil
 	}
