@@ -32,7 +32,7 @@ break is not proven; use the server, proxy and settings that you run in producti
 		Example: `  semel check-store postgres://app@db.example/shop
   semel check-store "mysql://app@db.example/shop" --keys 500
   semel check-store redis://127.0.0.1:6379 --json`,
-		Annotations: map[string]string{"exit1": "a promise was broken, or can be with these settings, or could not be tried"},
+		Annotations: map[string]string{"exit1": "a promise was broken, can break with these settings, or could not be tried"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("name one store by its DSN, such as semel check-store postgres://app@db.example/shop")
@@ -99,7 +99,7 @@ func printStoreReport(p *process, r *storecheck.Report, asJSON bool) error {
 		printReport(p, r)
 	}
 	if !r.Fine() {
-		return found(errors.New("this store breaks a promise, is set so that it can, or could not be checked; see above"))
+		return found(errors.New("this store breaks a promise, can break one with its settings, or could not be checked; see above"))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Report struct {
 	Took     float64   `json:"took_s"`
 }
 
-// Fine reports whether nothing broke or is set to break, and everything could be tested.
+// Fine reports whether nothing broke or can break with the settings, and everything could be tested.
 func (r *Report) Fine() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Verdict == Broken || f.Verdict == Warned || f.Verdict == Failed || f.Verdict == Limited
