@@ -31,7 +31,7 @@ func (r *reader) scope(n ast.Node) []ScopeSource {
 	return sources
 }
 
-// oneOrMore returns the items of a list, or a value that stands alone.
+// oneOrMore returns the items of a list, or a single value.
 func (r *reader) oneOrMore(n ast.Node, what string) []ast.Node {
 	if _, ok := n.(*ast.SequenceNode); ok {
 		return r.Sequence(n, what)

@@ -49,10 +49,10 @@ type question struct{ method, site, path, origin string }
 // grant holds the headers by which the application allowed an origin to read.
 type grant struct {
 	origin, credentials, expose, timing, policy string
-	preflight                                   bool // it was said in answer to a preflight
+	preflight                                   bool // the answer to a preflight said it
 }
 
-// Page is a page of another origin that sends a request. A nil *Page stands for any other sender.
+// Page is a page of another origin that sends a request. A nil *Page is any other sender.
 type Page struct {
 	memory    *Memory
 	request   *http.Request
