@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-const maxReadmeLines = 180
+const maxReadmeLines = 120
 
 // ban is a text that no file may hold. Patterns are written so that they do not match their own source.
 type ban struct {
