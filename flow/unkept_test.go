@@ -18,15 +18,21 @@ type silent struct{}
 
 func (silent) MarshalJSON() ([]byte, error) { return nil, errDown }
 
-// unkeepable are results that JSON has no form for.
-func unkeepable() map[string]any {
+// eachUnkeepable tests each kind of result that JSON has no form for.
+func eachUnkeepable(t *testing.T, test func(t *testing.T, result any)) {
+	t.Helper()
 	circle := &ring{}
 	circle.Next = circle
-	return map[string]any{
+	for name, result := range map[string]any{
 		"infinite":         math.Inf(1), // total / 0
 		"a channel":        make(chan int),
 		"a circle":         circle,
 		"an error of JSON": silent{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, result)
+		})
 	}
 }
 
@@ -34,39 +40,35 @@ func unkeepable() map[string]any {
 // undone, and nothing is called again (promise 3).
 func TestCallWithoutAKeepableResultParks(t *testing.T) {
 	t.Parallel()
-	for name, result := range unkeepable() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			charged := 0
-			wantParkedUndone(t, func(r *flow.Run) error {
-				_, err := flow.Call(r, "charge", 1, func(context.Context, int) (any, error) { charged++; return result, nil },
-					flow.CalleeDedupes(time.Hour))
-				return err
-			})
-			if charged != 1 {
-				t.Errorf("charged %d times", charged)
-			}
+	eachUnkeepable(t, func(t *testing.T, result any) {
+		t.Helper()
+		charged := 0
+		wantParkedUndone(t, func(r *flow.Run) error {
+			_, err := flow.Call(r, "charge", 1, func(context.Context, int) (any, error) { charged++; return result, nil },
+				flow.CalleeDedupes(time.Hour))
+			return err
 		})
-	}
+		if charged != 1 {
+			t.Errorf("charged %d times", charged)
+		}
+	})
 }
 
 // What Ask found has happened, even if its result cannot be kept.
 func TestAskWithoutAKeepableResultParks(t *testing.T) {
 	t.Parallel()
-	for name, result := range unkeepable() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			charged, asked := 0, 0
-			wantParkedUndone(t, func(r *flow.Run) error {
-				_, err := flow.Call(r, "charge", 1, func(context.Context, int) (any, error) { charged++; return nil, errDown },
-					flow.Ask(func(context.Context) (any, semel.Verdict, error) { asked++; return result, semel.Happened, nil }))
-				return err
-			})
-			if charged != 1 || asked != 1 {
-				t.Errorf("charged %d times, asked %d times", charged, asked)
-			}
+	eachUnkeepable(t, func(t *testing.T, result any) {
+		t.Helper()
+		charged, asked := 0, 0
+		wantParkedUndone(t, func(r *flow.Run) error {
+			_, err := flow.Call(r, "charge", 1, func(context.Context, int) (any, error) { charged++; return nil, errDown },
+				flow.Ask(func(context.Context) (any, semel.Verdict, error) { asked++; return result, semel.Happened, nil }))
+			return err
 		})
-	}
+		if charged != 1 || asked != 1 {
+			t.Errorf("charged %d times, asked %d times", charged, asked)
+		}
+	})
 }
 
 // An Undo that was asked about has happened as well.
@@ -96,12 +98,10 @@ func TestUndoWithoutAKeepableResultParks(t *testing.T) {
 // A flow whose result cannot be kept has done its steps: it is parked, and the next release returns another result.
 func TestFlowWithoutAKeepableResultParks(t *testing.T) {
 	t.Parallel()
-	for name, result := range unkeepable() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			wantParkedUndone(t, func(r *flow.Run) error { return nil }, result)
-		})
-	}
+	eachUnkeepable(t, func(t *testing.T, result any) {
+		t.Helper()
+		wantParkedUndone(t, func(*flow.Run) error { return nil }, result)
+	})
 }
 
 // wantParkedUndone runs a flow of a step that can be undone, and then of step: all attempts find it parked, and nothing is
