@@ -34,22 +34,29 @@ func (c unsure) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// wrappedPool opens a pool whose connections are wrapped.
+func wrappedPool(t *testing.T, dsn string, wrap func(net.Conn) net.Conn) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(dsn)
+	noError(t, err)
+	dial := config.ConnConfig.DialFunc
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return wrap(conn), err
+	}
+	p, err := pgxpool.NewWithConfig(t.Context(), config)
+	noError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
 // Promises 3 and 4: a server that answers COMMIT by "I do not know", as CockroachDB can, may have committed.
 // The store asks, and the work does not run again.
 func TestCommitAnsweredAsUnknown(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	var state atomic.Pointer[string]
-	config, err := pgxpool.ParseConfig(testserver.Postgres(t))
-	noError(t, err)
-	dial := config.ConnConfig.DialFunc
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		return unsure{conn, &state}, err
-	}
-	p, err := pgxpool.NewWithConfig(t.Context(), config)
-	noError(t, err)
-	t.Cleanup(p.Close)
+	p := wrappedPool(t, testserver.Postgres(t), func(conn net.Conn) net.Conn { return unsure{conn, &state} })
 	far := &shop{pool: p, orders: s.orders, store: newStore(t, p, &pgstore.Options{Schema: s.store.SchemaName()})}
 	closes(t, far.store)
 	far.guard = newGuard(t, far.store, nil)

@@ -73,26 +73,33 @@ func TestExecDuplicates(t *testing.T) {
 	guards := []*semel.Guard{newGuard(t, s.store, patient), newGuard(t, second, patient)}
 	for round := range 5 {
 		key := fmt.Sprint("k", round)
-		var mu sync.Mutex // guards got
-		got := map[order]int{}
-		var wg sync.WaitGroup
-		for i := range 64 {
-			wg.Go(func() {
-				o, err := s.exec(t.Context(), guards[i%2], key, key)
-				if err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				got[o]++
-			})
-		}
-		wg.Wait()
+		got := atOnce(t, 64, func(i int) (order, error) { return s.exec(t.Context(), guards[i%2], key, key) })
 		if len(got) != 1 {
 			t.Errorf("got %v, want one order", got)
 		}
 	}
 	s.wantNames(t, "k0 k1 k2 k3 k4")
+}
+
+// atOnce makes n calls at once, and returns what they returned.
+func atOnce(t *testing.T, n int, call func(i int) (order, error)) map[order]int {
+	t.Helper()
+	var mu sync.Mutex // guards got
+	got := map[order]int{}
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			o, err := call(i)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			got[o]++
+		})
+	}
+	wg.Wait()
+	return got
 }
 
 // Whatever is stored under the key, the guard's policy decides.

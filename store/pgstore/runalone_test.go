@@ -27,21 +27,9 @@ func TestRunTwins(t *testing.T) {
 	guards := []*semel.Guard{newGuard(t, s.store, patient), newGuard(t, second, patient)}
 	for round := range 5 {
 		var ran atomic.Int64
-		var mu sync.Mutex // guards got
-		got := map[order]int{}
-		var wg sync.WaitGroup
-		for i := range 12 {
-			wg.Go(func() {
-				o, err := s.run(t.Context(), guards[i%2], fmt.Sprint("k", round), func() { ran.Add(1) }, fmt.Sprint("k", round))
-				if err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				got[o]++
-			})
-		}
-		wg.Wait()
+		got := atOnce(t, 12, func(i int) (order, error) {
+			return s.run(t.Context(), guards[i%2], fmt.Sprint("k", round), func() { ran.Add(1) }, fmt.Sprint("k", round))
+		})
 		if len(got) != 1 || ran.Load() != 1 {
 			t.Errorf("got %v after %d runs, want one order after one", got, ran.Load())
 		}

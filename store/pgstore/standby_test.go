@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/semel-dev/semel"
@@ -64,16 +63,7 @@ func openAlone(t *testing.T, server, name string) *alone {
 		})
 	}
 	a := &alone{near: openShopAt(t, as("local"), nil), cancelled: make(chan struct{}, 1)}
-	config, err := pgxpool.ParseConfig(as("on"))
-	noError(t, err)
-	dial := config.ConnConfig.DialFunc
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		return &canceller{Conn: conn, done: a.cancelled}, err
-	}
-	p, err := pgxpool.NewWithConfig(t.Context(), config)
-	noError(t, err)
-	t.Cleanup(p.Close)
+	p := wrappedPool(t, as("on"), func(conn net.Conn) net.Conn { return &canceller{Conn: conn, done: a.cancelled} })
 	a.shop = &shop{pool: p, orders: a.near.orders}
 	open := func(together bool) (*pgstore.Store, *semel.Guard) {
 		s := newStore(t, a.pool, &pgstore.Options{Schema: a.near.store.SchemaName(), Together: together})
