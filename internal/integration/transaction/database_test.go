@@ -98,8 +98,22 @@ func postgresPgx(t *testing.T) *database {
 	}
 }
 
+// doSQL is Do of a store, and joinSQL its Join, for work without a result.
+type (
+	doSQL           = func(context.Context, *semel.Guard, semel.Key, semel.Fingerprint, func(context.Context, *sql.Tx) (struct{}, error)) (struct{}, error)
+	joinSQL[Tx any] = func(context.Context, *semel.Guard, Tx, semel.Key, semel.Fingerprint, func(context.Context) (struct{}, error)) (struct{}, error)
+)
+
 // overSQL is a database by database/sql. With none of its transactions in a context, from returns nil.
-func overSQL(d *database, of dbguard.Dialect, from func(context.Context) *sql.Tx, join func(context.Context, *semel.Guard, *sql.Tx, semel.Key, work) error) *database {
+func overSQL[Tx outbox.Execer](d *database, of dbguard.Dialect, from func(context.Context) *sql.Tx, do doSQL, joinIn joinSQL[Tx]) *database {
+	d.do = func(ctx context.Context, g *semel.Guard, k semel.Key, w work) error {
+		_, err := do(ctx, g, k, semel.Fingerprint{}, func(ctx context.Context, _ *sql.Tx) (struct{}, error) { return struct{}{}, w(ctx) })
+		return err
+	}
+	join := func(ctx context.Context, g *semel.Guard, tx outbox.Execer, k semel.Key, w work) error {
+		_, err := joinIn(ctx, g, tx.(Tx), k, semel.Fingerprint{}, intent(w)) //nolint:forcetypeassert // a *sql.Tx is one of every store.
+		return err
+	}
 	d.handle = func(ctx context.Context) outbox.Execer {
 		if tx := from(ctx); tx != nil {
 			return tx
@@ -134,14 +148,9 @@ func postgresSQL(t *testing.T) *database {
 	store, pool := postgresStore(t)
 	return overSQL(&database{
 		store: store, transactor: pgstore.SQLTransactor(pool, store, nil), insert: "INSERT INTO effects (name) VALUES ($1)", pool: pool,
-		do: func(ctx context.Context, g *semel.Guard, k semel.Key, w work) error {
-			_, err := pgstore.DoSQL(ctx, g, pool, k, semel.Fingerprint{}, func(ctx context.Context, _ *sql.Tx) (struct{}, error) { return struct{}{}, w(ctx) })
-			return err
-		},
-	}, dbguard.PostgreSQL, pgstore.SQLTxFrom, func(ctx context.Context, g *semel.Guard, tx *sql.Tx, k semel.Key, w work) error {
-		_, err := pgstore.Join(ctx, g, tx, k, semel.Fingerprint{}, intent(w))
-		return err
-	})
+	}, dbguard.PostgreSQL, pgstore.SQLTxFrom, func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context, *sql.Tx) (struct{}, error)) (struct{}, error) {
+		return pgstore.DoSQL(ctx, g, pool, k, fp, fn)
+	}, pgstore.Join[struct{}])
 }
 
 func mariadb(t *testing.T) *database {
@@ -150,10 +159,6 @@ func mariadb(t *testing.T) *database {
 	must(t, err)
 	return overSQL(&database{
 		store: store, transactor: store.Transactor(nil), insert: "INSERT INTO effects (name) VALUES (?)", pool: store.DB(),
-		do: func(ctx context.Context, g *semel.Guard, k semel.Key, w work) error {
-			_, err := mysqlstore.Do(ctx, g, k, semel.Fingerprint{}, func(ctx context.Context, _ *sql.Tx) (struct{}, error) { return struct{}{}, w(ctx) })
-			return err
-		},
 		exec: func(ctx context.Context, g *semel.Guard, k semel.Key, statement, row string) error {
 			_, err := mysqlstore.Exec(ctx, g, k, semel.Fingerprint{}, statement, row)
 			return err
@@ -162,10 +167,7 @@ func mariadb(t *testing.T) *database {
 			_, err := mysqlstore.Run(ctx, g, k, semel.Fingerprint{}, []mysqlstore.Query{{SQL: statement, Args: []any{row}}}, func([]mysqlstore.Result) (int, error) { return 1, nil })
 			return err
 		},
-	}, dbguard.MySQL, mysqlstore.TxFrom, func(ctx context.Context, g *semel.Guard, tx *sql.Tx, k semel.Key, w work) error {
-		_, err := mysqlstore.Join(ctx, g, tx, k, semel.Fingerprint{}, intent(w))
-		return err
-	})
+	}, dbguard.MySQL, mysqlstore.TxFrom, mysqlstore.Do[struct{}], mysqlstore.Join[struct{}])
 }
 
 func sqlite(t *testing.T) *database {
@@ -177,12 +179,5 @@ func sqlite(t *testing.T) *database {
 	must(t, err)
 	return overSQL(&database{
 		store: store, transactor: store.Transactor(), insert: "INSERT INTO effects (name) VALUES (?)", pool: pool,
-		do: func(ctx context.Context, g *semel.Guard, k semel.Key, w work) error {
-			_, err := sqlitetx.Do(ctx, g, k, semel.Fingerprint{}, func(ctx context.Context, _ *sql.Tx) (struct{}, error) { return struct{}{}, w(ctx) })
-			return err
-		},
-	}, dbguard.SQLite, sqlitetx.TxFrom, func(ctx context.Context, g *semel.Guard, tx *sql.Tx, k semel.Key, w work) error {
-		_, err := sqlitetx.Join(ctx, g, tx, k, semel.Fingerprint{}, intent(w))
-		return err
-	})
+	}, dbguard.SQLite, sqlitetx.TxFrom, sqlitetx.Do[struct{}], sqlitetx.Join[struct{}])
 }
