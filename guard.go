@@ -238,7 +238,9 @@ func (g *Guard) Shutdown(ctx context.Context) error {
 	err := c.idle.Wait(ctx)
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout)
 	defer cancel()
-	cut := c.cutOff(patience)
+	recording, done := context.WithTimeout(patience, c.timeout-c.timeout/10) // its calls end before the patience does
+	defer done()
+	cut := c.cutOff(recording)
 	c.end()
 	if bgErr := c.background.Wait(patience); bgErr != nil {
 		return fmt.Errorf("semel: shut down: the store does not end a call whose context has ended: %w", bgErr)

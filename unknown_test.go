@@ -11,30 +11,21 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/store/memstore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // crash leaves a claim whose holder is gone: its guard dies without settling.
 func crash(t *testing.T, store semel.Store, k semel.Key) {
 	t.Helper()
-	dying := &dyingStore{Store: store}
-	g, err := semel.New(dying, nil)
+	g, err := semel.New(storetest.Break(store, storetest.Faults{Before: func(c storetest.Call) error {
+		if c.Verb == "settle" {
+			return semel.ErrClosed
+		}
+		return nil
+	}}), nil)
 	mustSucceed(t, err)
 	mustClaim(t, g, k)
-	dying.dead = true
 	mustSucceed(t, g.Close())
-}
-
-// dyingStore settles nothing once it is dead, as the process that crashed.
-type dyingStore struct {
-	semel.Store
-	dead bool
-}
-
-func (s *dyingStore) Settle(ctx context.Context, d semel.Digest, f semel.Fence, to semel.Settlement) error {
-	if s.dead {
-		return semel.ErrClosed
-	}
-	return s.Store.Settle(ctx, d, f, to)
 }
 
 // Promise 3: what may have executed is never executed again silently.
@@ -477,6 +468,23 @@ func TestShutdownWithAHangingStore(t *testing.T) {
 			t.Errorf("waited %v, want %v", took, 5*time.Second)
 		}
 		close(hang)
+	})
+}
+
+// A store that is away, and ends its calls with their contexts, is not one that hangs.
+func TestShutdownWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.Break(memstore.New(nil), storetest.Faults{})
+		g, err := semel.New(store, nil)
+		mustSucceed(t, err)
+		mustClaim(t, g, testKey("a"))
+		store.Partition()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "cut off: 1") {
+			t.Errorf("shutdown: got %v, want the number of claims", err)
+		}
 	})
 }
 
