@@ -21,6 +21,7 @@ import (
 // alone is a shop on a server whose synchronous standby is away; near is the same shop for
 // connections that do not wait for that.
 type alone struct {
+	*testing.T
 	*shop
 
 	near  *shop
@@ -62,7 +63,7 @@ func openAlone(t *testing.T, server, name string) *alone {
 			q.Set("synchronous_commit", commit)
 		})
 	}
-	a := &alone{near: openShopAt(t, as("local"), nil), cancelled: make(chan struct{}, 1)}
+	a := &alone{T: t, near: openShopAt(t, as("local"), nil), cancelled: make(chan struct{}, 1)}
 	p := wrappedPool(t, as("on"), func(conn net.Conn) net.Conn { return &canceller{Conn: conn, done: a.cancelled} })
 	a.shop = &shop{pool: p, orders: a.near.orders}
 	open := func(together bool) (*pgstore.Store, *semel.Guard) {
@@ -77,22 +78,22 @@ func openAlone(t *testing.T, server, name string) *alone {
 }
 
 // waits reports whether a commit waits for the standby.
-func (a *alone) waits(t *testing.T) bool {
-	t.Helper()
+func (a *alone) waits() bool {
+	a.Helper()
 	var n int
-	err := a.near.pool.QueryRow(context.WithoutCancel(t.Context()), "SELECT count(*) FROM pg_stat_activity "+
+	err := a.near.pool.QueryRow(context.WithoutCancel(a.Context()), "SELECT count(*) FROM pg_stat_activity "+
 		"WHERE wait_event = 'SyncRep' AND application_name = current_setting('application_name')").Scan(&n)
-	noError(t, err)
+	noError(a.T, err)
 	return n > 0
 }
 
 // verb calls a verb of the store, and gives it up while its commit waits.
-func (a *alone) verb(t *testing.T, call func(ctx context.Context) error) error {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+func (a *alone) verb(call func(ctx context.Context) error) error {
+	a.Helper()
+	ctx, cancel := context.WithCancel(a.Context())
 	done := make(chan error, 1)
 	go func() { done <- call(ctx) }()
-	testserver.Eventually(t, "the commit waits", func() bool { return a.waits(t) })
+	testserver.Eventually(a.T, "the commit waits", a.waits)
 	cancel()
 	err := <-done
 	<-a.cancelled // the driver tries, in vain
@@ -100,12 +101,12 @@ func (a *alone) verb(t *testing.T, call func(ctx context.Context) error) error {
 }
 
 // claimed claims k where no commit waits.
-func (a *alone) claimed(t *testing.T) semel.SettleParams {
-	t.Helper()
+func (a *alone) claimed() semel.SettleParams {
+	a.Helper()
 	p := claimOf("k")
-	rec, won, err := a.near.store.Claim(t.Context(), p)
+	rec, won, err := a.near.store.Claim(a.Context(), p)
 	if err != nil || !won {
-		t.Fatalf("won %v, error %v", won, err)
+		a.Fatalf("won %v, error %v", won, err)
 	}
 	return semel.SettleParams{Digest: p.Digest, Fence: rec.Fence, Settlement: semel.Settlement{
 		State: semel.StateCompleted, Kept: true, Retention: time.Hour, Outcome: []byte(`{"id":0,"name":"k"}`),
@@ -140,75 +141,65 @@ func TestCommitThatWaitsForItsStandby(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		before, after semel.State
-		call          func(t *testing.T, a *alone) error
+		call          func(a *alone) error
 	}{
-		"claim": {semel.StateAbsent, semel.StateClaimed, func(t *testing.T, a *alone) error {
-			t.Helper()
-			return a.verb(t, func(ctx context.Context) error {
+		"claim": {semel.StateAbsent, semel.StateClaimed, func(a *alone) error {
+			return a.verb(func(ctx context.Context) error {
 				_, _, err := a.store.Claim(ctx, claimOf("k"))
 				return err
 			})
 		}},
-		"settle": {semel.StateClaimed, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
-			p := a.claimed(t)
-			return a.verb(t, func(ctx context.Context) error { return a.store.Settle(ctx, p.Digest, p.Fence, p.Settlement) })
+		"settle": {semel.StateClaimed, semel.StateCompleted, func(a *alone) error {
+			p := a.claimed()
+			return a.verb(func(ctx context.Context) error { return a.store.Settle(ctx, p.Digest, p.Fence, p.Settlement) })
 		}},
-		"batch": {semel.StateClaimed, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
-			p := a.claimed(t)
-			return a.verb(t, func(ctx context.Context) error {
+		"batch": {semel.StateClaimed, semel.StateCompleted, func(a *alone) error {
+			p := a.claimed()
+			return a.verb(func(ctx context.Context) error {
 				_, _, err := a.store.Batch(ctx, []semel.ClaimParams{claimOf("other")}, []semel.SettleParams{p})
 				return err
 			})
 		}},
-		"do": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"do": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, err := a.do(t.Context(), "k")
 			return err
 		}},
-		"serializable": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"serializable": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			transactor := a.store.Transactor(&pgstore.TxOptions{Isolation: pgx.Serializable})
 			_, err := semel.DoTx(t.Context(), a.guard, transactor, orderKey("k"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
 				return a.insert(ctx, pgstore.TxFrom(ctx), "k")
 			})
 			return err
 		}},
-		"exec": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"exec": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, err := a.exec(t.Context(), a.guard, "k", "k")
 			return err
 		}},
-		"together": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"together": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, err := a.exec(t.Context(), a.alike, "k", "k")
 			return err
 		}},
-		"run": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"run": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, err := a.run(t.Context(), a.guard, "k", nil, "k")
 			return err
 		}},
-		"run together": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"run together": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, err := a.run(t.Context(), a.alike, "k", nil, "k")
 			return err
 		}},
-		"dosql": {semel.StateAbsent, semel.StateCompleted, func(t *testing.T, a *alone) error {
-			t.Helper()
+		"dosql": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, _, err := a.doSQL(t.Context(), a.db, "k", nil)
 			return err
 		}},
 	} {
 		a := openAlone(t, server.DSN(), name)
-		if err := test.call(t, a); err == nil {
+		if err := test.call(a); err == nil {
 			t.Errorf("%s: it was answered without the standby", name)
 		}
 		for range 20 { // a cancelled commit would show within some round trips
 			shown(a, test.before)(t)
 		}
-		if !a.waits(t) {
+		if !a.waits() {
 			t.Errorf("%s: its commit no longer waits", name)
 		}
 		afterwards[name] = shown(a, test.after)
