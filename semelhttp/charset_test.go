@@ -80,7 +80,7 @@ func TestDerivedFieldsAreFoundInOnePass(t *testing.T) {
 		t.Helper()
 		var times atomic.Int64
 		source := semelhttp.Derived(semelhttp.DerivedKey{Fields: fields})
-		d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: keyOnly{source, &times}}})
+		d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: within{source, func(ctx context.Context) context.Context { return lookedAt{ctx, &times} }}}})
 		r := newAsk(t, "http://shop.example/invoices", body, "Content-Type", "application/json")
 		d.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(&discard{header: http.Header{}}, r)
 		return times.Load()
@@ -91,33 +91,29 @@ func TestDerivedFieldsAreFoundInOnePass(t *testing.T) {
 	}
 }
 
-// keyOnly counts how often a source looks at the context of a request.
-type keyOnly struct {
+// within is a source that sees the request with another context.
+type within struct {
 	semelhttp.KeySource
-	times *atomic.Int64
+	with func(context.Context) context.Context
 }
 
-func (k keyOnly) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
-	return k.KeySource.Key(r.WithContext(lookedAt{r.Context(), k.times}), body) //nolint:contextcheck // it is derived from the request's
+func (s within) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
+	return s.KeySource.Key(r.WithContext(s.with(r.Context())), body)
 }
 
 // TestSearchEndsWithTheCaller: no body is searched on after its caller has gone.
 func TestSearchEndsWithTheCaller(t *testing.T) {
 	t.Parallel()
+	gone := func(ctx context.Context) context.Context {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return ctx
+	}
 	for contentType, body := range map[string]string{"application/json": `{"a":1}`, "application/x-www-form-urlencoded": "a=1"} {
-		d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: gone{semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"a"}})}}})
+		d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: within{semelhttp.Derived(semelhttp.DerivedKey{Fields: []string{"a"}}), gone}}})
 		var invoices counter
 		handle(t, d.Handler(http.HandlerFunc(invoices.create)), "/invoices", body, "Content-Type", contentType)
 		invoices.wantRan(t, contentType, 0)
 		wantOutcomes(t, d, "aborted")
 	}
-}
-
-// gone is a source whose caller leaves before it is asked.
-type gone struct{ semelhttp.KeySource }
-
-func (g gone) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
-	ctx, cancel := context.WithCancel(r.Context())
-	cancel()
-	return g.KeySource.Key(r.WithContext(ctx), body)
 }
