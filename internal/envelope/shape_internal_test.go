@@ -67,21 +67,3 @@ func TestOnlyInterfacesTakeNumbersAsText(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkKeepTyped(b *testing.B) {
-	v := invoice{ID: "inv_17", Cents: 1299, Lines: []line{{Text: "one", Rate: 0.19}}}
-	for b.Loop() {
-		if _, _, err := Keep(v); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkKeepUntyped(b *testing.B) {
-	v := map[string]any{"id": "inv_17", "cents": 1299, "lines": []any{map[string]any{"text": "one", "rate": 0.19}}}
-	for b.Loop() {
-		if _, _, err := Keep(v); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
