@@ -346,9 +346,6 @@ func (c *capture) discard() {
 	c.status = 0
 }
 
-// length is that of the body held back.
-func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt + c.mem.beyond }
-
 // freeze takes the header as it is at WriteHeader, and starts the envelope.
 func (c *capture) freeze() {
 	header, s := c.under.Header(), c.mem

@@ -64,6 +64,9 @@ func (c *capture) filled(n int) {
 	}
 }
 
+// length is that of the body held back.
+func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt + c.mem.beyond }
+
 // parts returns the body as it is held back, in pieces.
 func (c *capture) parts(yield func([]byte) bool) {
 	s := c.mem
