@@ -8,9 +8,9 @@ import (
 
 // semelSays reads the answer of a service behind the handler that uses Semel as well, and has not ended the intent. again:
 // it is to be asked again under the same key. open: it cannot tell what happened either. Neither is an outcome. Its pages
-// for people are known by their header.
+// for people are known by their header. Its server errors count as any other: what passes them on may have acted before.
 func (c *capture) semelSays(status int) (again, open bool) {
-	if status < http.StatusBadRequest {
+	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 		return false, false
 	}
 	header := make(http.Header, 3)

@@ -63,14 +63,13 @@ func TestSemelBehindSemelCannotTell(t *testing.T) {
 		problem semelhttp.Problem
 		word    string
 	}{
-		"unknown":              {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusConflict}, "unknown"},
-		"it will find out":     {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusConflict, Retryable: true}, "released"},
-		"it is looked up":      {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusBadGateway, Retryable: true}, "released"},
-		"a proxy lost it":      {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusGatewayTimeout}, "unknown"},
-		"its own is not there": {semelhttp.Problem{Name: "upstream-unreachable", Status: http.StatusBadGateway, Retryable: true}, "released"},
-		"it is shutting down":  {semelhttp.Problem{Name: "shutting-down", Status: http.StatusServiceUnavailable, Retryable: true}, "released"},
-		"another key":          {semelhttp.Problem{Name: "key-reused", Status: http.StatusUnprocessableEntity}, "executed"},
-		"it happened":          {semelhttp.Problem{Name: "response-not-kept", Status: http.StatusConflict}, "executed"},
+		"unknown":             {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusConflict}, "unknown"},
+		"it will find out":    {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusConflict, Retryable: true}, "released"},
+		"it is looked up":     {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusBadGateway, Retryable: true}, "unknown"},
+		"a proxy lost it":     {semelhttp.Problem{Name: "outcome-unknown", Status: http.StatusGatewayTimeout}, "unknown"},
+		"it is shutting down": {semelhttp.Problem{Name: "shutting-down", Status: http.StatusServiceUnavailable, Retryable: true}, "unknown"},
+		"another key":         {semelhttp.Problem{Name: "key-reused", Status: http.StatusUnprocessableEntity}, "executed"},
+		"it happened":         {semelhttp.Problem{Name: "response-not-kept", Status: http.StatusConflict}, "executed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
