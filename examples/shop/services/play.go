@@ -19,7 +19,7 @@ const (
 	retryPause = 200 * time.Millisecond
 	patience   = 30 * time.Second // of a customer
 	quiet      = 3 * ackWait / 2  // without any change: longer than the broker waits for an acknowledgement
-	late       = 10 * time.Second // the same when something is missing
+	late       = 20 * time.Second // the same when something is missing
 	lookPause  = 100 * time.Millisecond
 )
 
