@@ -103,8 +103,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	h.life.enter()
 	defer h.life.leave()
 	c := &call{next: next}
+	trusted, _ := caddyhttp.GetVar(r.Context(), caddyhttp.TrustedProxyVarKey).(bool)
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
-	if trusted, _ := caddyhttp.GetVar(r.Context(), caddyhttp.TrustedProxyVarKey).(bool); !trusted {
+	if !trusted {
 		r.Header, c.unproven = withoutOrigin(r.Header)
 	}
 	h.handler.ServeHTTP(w, r)
