@@ -119,25 +119,19 @@ func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		ran            bool
 		result         any
 		failed, unkept error
-		stored         error // of an unkept result
 	)
 	kept, err := semel.Do(ctx, a.view(ctx, &info), keyOf(&info, name), fp, func(ctx context.Context) (outcome []byte, err error) {
 		ran = true
 		if result, failed = i.Next.ExecuteActivity(ctx, in); failed == nil {
-			if outcome, unkept = encode(a.converter, result); unkept != nil {
-				stored = semel.ClaimFrom(ctx).CompleteWithout(nil)
-				return nil, unkept
-			}
+			outcome, unkept = a.keep(ctx, &info, result)
+			return outcome, unkept
 		}
 		if failed == activity.ErrResultPending { //nolint:errorlint // as the SDK compares it.
 			return nil, semel.MarkUnknown(failed)
 		}
-		return outcome, failed
+		return nil, failed
 	})
 	if unkept != nil {
-		if stored != nil {
-			a.unrecorded(ctx, &info, stored)
-		}
 		return nil, refusal(fmt.Errorf("%w: %w", semel.ErrNotKept, unkept), nil)
 	}
 	switch v := job.Judge(ran, failed, err); v.Act {
@@ -162,6 +156,18 @@ func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		if ran {
 			return result, a.failure(ctx, &info, failed, err)
 		}
+	}
+	return nil, err
+}
+
+// keep encodes a result for the record. An activity whose result has no encoding has happened: its claim is completed without.
+func (a *Activities) keep(ctx context.Context, info *activity.Info, result any) ([]byte, error) {
+	outcome, err := encode(a.converter, result)
+	if err == nil {
+		return outcome, nil
+	}
+	if stored := semel.ClaimFrom(ctx).CompleteWithout(nil); stored != nil { //nolint:contextcheck // a settlement outlives the activity's context.
+		a.unrecorded(ctx, info, stored)
 	}
 	return nil, err
 }
