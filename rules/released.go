@@ -45,7 +45,7 @@ func (w *ReleasedWhen) Holds(path string, status int, header http.Header) bool {
 		return false
 	case len(w.Status) > 0 && !slices.Contains(w.Status, status), len(w.Status) == 0 && status/100 != class:
 		return false
-	case w.Header != "" && !slices.ContainsFunc(header.Values(w.Header), w.Matches):
+	case w.Header != "" && !slices.ContainsFunc(header.Values(w.Header), w.allows):
 		return false
 	case len(w.Location) == 0:
 		return true
@@ -61,8 +61,8 @@ func (w *ReleasedWhen) Holds(path string, status int, header http.Header) bool {
 	})
 }
 
-// Matches reports whether Equals allows the text of a header.
-func (w *ReleasedWhen) Matches(text string) bool {
+// allows reports whether Equals allows the text of a header.
+func (w *ReleasedWhen) allows(text string) bool {
 	if len(w.Equals) == 0 {
 		return text != "" && text != "0" && !strings.EqualFold(text, "false")
 	}
