@@ -120,6 +120,8 @@ func (run *execution) disposition(code codes.Code, err error) (semel.State, stri
 		return marked, note
 	}
 	switch {
+	case keeps(code) && ReasonOf(err) == ReasonOutcomeUnknown: // of a service behind this one
+		return semel.StateUnknown, note
 	case keeps(code):
 		return semel.StateCompleted, ""
 	case run.tx != nil: // it rolls back

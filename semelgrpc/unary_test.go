@@ -96,6 +96,26 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// TestUnknownBehind (promise 3): a service behind this one does not know the outcome either. What it says is not recorded.
+func TestUnknownBehind(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{})
+	d.unary = func(context.Context, *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+		s, err := status.New(codes.FailedPrecondition, "an earlier attempt may have had its effect").WithDetails(
+			&errdetails.ErrorInfo{Domain: semelgrpc.Domain, Reason: string(semelgrpc.ReasonOutcomeUnknown)})
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Err()
+	}
+	first, second := d.ask(t.Context(), invoice("1"), "k1"), d.ask(t.Context(), invoice("1"), "k1")
+	if first.word() != "unknown" || second.word() == "replayed" {
+		t.Errorf("got %q and %q, want unknown and no replay", first.word(), second.word())
+	}
+	wantRefusal(t, second.err, codes.FailedPrecondition, semelgrpc.ReasonOutcomeUnknown)
+	d.wantRan(t, "promise 3", 1)
+}
+
 // okError is an error with a status that is none.
 type okError struct{ error }
 
