@@ -214,10 +214,10 @@ func (p peeking) Claim(ctx context.Context, params semel.ClaimParams) (semel.Rec
 	return p.hooked.Claim(ctx, params)
 }
 
-// readOnly is the answer of a server until an operator changes its settings.
-type readOnly struct{ error }
+// readOnlyError is the answer of a server until an operator changes its settings.
+type readOnlyError struct{ error }
 
-func (readOnly) Refused() {}
+func (readOnlyError) Refused() {}
 
 // TestRefusingStore (promise 10): where waiting does not help, the guard asks a second time and then refuses, without waiting for
 // the end of the store's time.
@@ -228,9 +228,9 @@ func TestRefusingStore(t *testing.T) {
 		claims  int
 		want    error
 	}{
-		"read-only":                          {[]error{readOnly{errStall}, readOnly{errStall}}, 2, semel.ErrUnavailable},
-		"answers are also lost":              {[]error{readOnly{errStall}, errStall, errStall, readOnly{errStall}}, 4, semel.ErrUnavailable},
-		"a connection to the former primary": {[]error{readOnly{errStall}}, 2, nil},
+		"read-only":                          {[]error{readOnlyError{errStall}, readOnlyError{errStall}}, 2, semel.ErrUnavailable},
+		"answers are also lost":              {[]error{readOnlyError{errStall}, errStall, errStall, readOnlyError{errStall}}, 4, semel.ErrUnavailable},
+		"a connection to the former primary": {[]error{readOnlyError{errStall}}, 2, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
