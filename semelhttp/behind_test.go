@@ -2,6 +2,7 @@ package semelhttp_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -20,9 +21,7 @@ func inFrontOf(t *testing.T, inner *httptest.Server, o semelhttp.Options) *httpt
 		answer, err := inner.Client().Do(out)
 		noError(t, err)
 		defer func() { _ = answer.Body.Close() }()
-		for name, values := range answer.Header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answer.Header)
 		w.WriteHeader(answer.StatusCode)
 		_, _ = io.Copy(w, answer.Body)
 	})

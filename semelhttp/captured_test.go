@@ -100,7 +100,7 @@ func TestAnswersInPieces(t *testing.T) {
 			for name, write := range map[string]func(io.Writer, []byte) (int64, error){
 				"bytes": func(w io.Writer, b []byte) (int64, error) { n, err := w.Write(b); return int64(n), err },
 				"string": func(w io.Writer, b []byte) (int64, error) {
-					n, err := io.WriteString(w, string(b))
+					n, err := io.WriteString(w, string(b)) //nolint:staticcheck // strings are written by code of their own.
 					return int64(n), err
 				},
 				"reader": func(w io.Writer, b []byte) (int64, error) { return io.Copy(w, io.MultiReader(bytes.NewReader(b))) },

@@ -15,7 +15,7 @@ import (
 func TestFieldNames(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"a", "A", "k", "\u212a", "\u017f", "s", ".", " ", "_", "[", "]", "\x00", "\t", "\xff", "\xfe", "é", "É"}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same names each time.
+	random := rand.New(rand.NewPCG(1, 2)) // the same names each time
 	word := func() string {
 		var name strings.Builder
 		for range random.IntN(6) {
