@@ -24,7 +24,7 @@ const (
 	readyRetention = time.Second
 )
 
-// readiness knows whether the store takes claims: from those of callers and, where none was won lately, from one of its own, which
+// readiness knows whether the store takes claims: from callers' claims and, if none was won lately, from one of its own, which
 // it releases. A store that answers questions and takes no claims (a replica, a full disk) is not ready.
 type readiness struct {
 	won atomic.Int64 // when a claim was last won, in nanoseconds since 1970; 0 once one has failed

@@ -94,8 +94,8 @@ func (p *reader) identity(sources []rules.ScopeSource) (id identity, ok bool) {
 	return id, id.principal != "" || id.visitor
 }
 
-// afterwards applies the cookies that the page sets to the request's sessions, and to a copy of the request those that
-// the sources name.
+// afterwards applies the cookies that the page sets to the request's sessions and, if the sources name them, to a copy of
+// the request.
 func (p *reader) afterwards(sources []rules.ScopeSource) (*http.Request, scope.Sessions) {
 	r := p.request.Clone(p.request.Context())
 	sessions := scope.SessionsOf(r)
