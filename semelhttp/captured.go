@@ -15,8 +15,8 @@ const (
 	chunkBytes = 32 << 10
 )
 
-// memory returns what the answer to a request is held back in: that of this middleware, or, in a gateway, that of all its
-// routes.
+// memory returns the memory that holds the answer to a request: this middleware's or, in a gateway, the one that all its
+// routes share.
 func (m *Middleware) memory(r *http.Request) *waiting.Bytes {
 	return cmp.Or(waiting.SharedBytes(r.Context()), m.set.captured)
 }
@@ -64,7 +64,7 @@ func (c *capture) filled(n int) {
 	}
 }
 
-// length is that of the body held back.
+// length returns how much of the body is held back.
 func (c *capture) length() int { return len(c.mem.envelope) - c.bodyAt + c.mem.beyond }
 
 // parts returns the body as it is held back, in pieces.
