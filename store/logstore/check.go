@@ -100,7 +100,7 @@ func inspect(ctx context.Context, dir string, repair func(*inspection) error) (r
 	return in.report, err
 }
 
-// list finds the segments: those that are there, and those that the manifest names.
+// list finds the segments that are there or that the manifest names.
 func (in *inspection) list() error {
 	l, err := readLayout(in.j.disk)
 	switch {
