@@ -13,7 +13,7 @@ import (
 // largestBody is the default of outbox.Options.MaxBodyBytes.
 const largestBody = 960_000
 
-// Largest returns a message to the topic of which every part is as long as an outbox takes it.
+// Largest returns a message to the topic whose every part is as long as an outbox takes it.
 func Largest(topic string) outbox.Message {
 	m := outbox.Message{
 		ID: strings.Repeat("i", outbox.MaxIDBytes), Topic: topic, Key: strings.Repeat("k", outbox.MaxKeyBytes), Header: map[string]string{},

@@ -77,7 +77,7 @@ func (v *Vector) body() []byte {
 	return packed.Bytes()
 }
 
-// sent returns what of the body is sent, and whether it ends as it should.
+// sent returns the part of the body that is sent, and whether that is the whole body.
 func (v *Vector) sent(body []byte) ([]byte, bool) {
 	switch v.Cut {
 	case "start", "header":
