@@ -90,7 +90,7 @@ func TestHungUpBehindAByte(t *testing.T) {
 		t.Skip("only Linux tells")
 	}
 	target, hungUp := stalling(t)
-	d := open(t, target, func(c *gateway.Config) { c.BodyIdleTimeout = 100 * time.Millisecond })
+	d := open(t, target, func(c *gateway.Config) { c.BodyIdleTimeout, c.DrainTimeout = 100*time.Millisecond, time.Second })
 	for _, key := range []string{"", "Idempotency-Key: k\r\n"} {
 		conn, _ := d.talk(t, "POST /events HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n"+key+"\r\n") //nolint:bodyclose // it has no end.
 		_, _ = io.WriteString(conn, "G")
