@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -193,6 +194,9 @@ func (r *reader) scalars(n ast.Node) (out []any) {
 	return out
 }
 
+// mostExact is the largest whole number up to which float64 has every one.
+const mostExact = 1<<53 - 1
+
 // scalar reads text, a number, true or false.
 func (r *reader) scalar(n ast.Node) any {
 	switch n := n.(type) {
@@ -201,7 +205,13 @@ func (r *reader) scalar(n ast.Node) any {
 	case *ast.FloatNode:
 		return n.Value
 	case *ast.IntegerNode:
-		if f, err := strconv.ParseFloat(n.Token.Value, 64); err == nil {
+		f, err := strconv.ParseFloat(n.Token.Value, 64)
+		switch {
+		case err != nil:
+		case math.Abs(f) > mostExact:
+			r.Report(yamlfile.At(n), "look at another member", "equals is %s, and numbers beyond 9007199254740991 are not compared exactly", n.Token.Value)
+			return nil
+		default:
 			return f
 		}
 	}
