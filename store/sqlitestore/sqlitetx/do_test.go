@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -181,6 +182,9 @@ func TestWorkEndsTheTransaction(t *testing.T) {
 			})
 			if !errors.Is(err, test.err) || err == nil && answer != "answer" {
 				t.Errorf("got %q, error %v, want %v", answer, err, test.err)
+			}
+			if test.state == semel.StateUnknown && !strings.Contains(err.Error(), "the record is unknown now") {
+				t.Errorf("got %v, want the reason as well", err)
 			}
 			b.wantRows(t, test.rows...)
 			b.wantState(t, "k", test.state)
