@@ -21,7 +21,7 @@ func (c *capture) semelSays(status int) (again, open bool) {
 		}
 	}
 	if isProblem(header) {
-		told := problemIn(c.joined())
+		told := problemIn(c.first(maxProblemBytes))
 		again = told.Retryable && strings.HasPrefix(told.Type, problemType)
 		return again, !again && told.Type == problemUnknownType
 	}

@@ -80,6 +80,14 @@ func (c *capture) parts(yield func([]byte) bool) {
 	}
 }
 
+// first returns up to n bytes of the beginning of the body.
+func (c *capture) first(n int) (b []byte) {
+	for part := range c.parts {
+		b = append(b, part[:min(len(part), n-len(b))]...)
+	}
+	return b
+}
+
 // joined returns the body as it is held back, in one piece at the end of the envelope. It counts until the answer has ended.
 func (c *capture) joined() []byte {
 	if s := c.mem; len(s.chunks) > 0 {

@@ -188,7 +188,7 @@ func (run *execution) disposition(status int) disposal {
 		d.state = semel.StateUnknown
 	case !released && !failed, failed && on5xx == StoreOn5xx:
 		return disposal{state: semel.StateCompleted}
-	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status, run.capture.joined()):
+	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status, run.capture.first(len(envoyLost))):
 		d.state = semel.StateUnknown
 	case run.tx == nil && run.claim.Context().Err() != nil: // it may have been cut off halfway
 		d.state, d.note = semel.StateUnknown, d.note+" after the claim's time had ended"

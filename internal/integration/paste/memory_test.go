@@ -22,12 +22,19 @@ import (
 // memory. The process is the real one: the race detector would take several times as much.
 func TestMemoryOfUnfinishedAnswers(t *testing.T) {
 	t.Parallel()
+	t.Run("kept", func(t *testing.T) { unfinished(t, http.StatusOK, 1_000_000) })                                //nolint:paralleltest // one gateway at a time
+	t.Run("read, and too long", func(t *testing.T) { unfinished(t, http.StatusInternalServerError, 1_200_000) }) //nolint:paralleltest // the same
+}
+
+func unfinished(t *testing.T, code, size int) {
+	t.Helper()
 	const answers, most = 1000, 256 << 10 // KiB
 	var held sync.WaitGroup
 	held.Add(answers)
 	end := make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write(bytes.Repeat([]byte("x"), 1_000_000))
+		w.WriteHeader(code)
+		_, _ = w.Write(bytes.Repeat([]byte("x"), size))
 		_ = http.NewResponseController(w).Flush()
 		held.Done()
 		select {
