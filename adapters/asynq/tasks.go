@@ -22,7 +22,7 @@ type Options struct {
 	// have happened is looked up instead of archived.
 	Policy semel.Policy
 	// Key names the work of a task: tasks of one type and name happen once together, and their payloads must be the same. Nil for
-	// the task's id. Tasks for which it returns "" run unprotected.
+	// the task's queue and id, because Asynq's ids are unique in a queue. Tasks for which it returns "" run unprotected.
 	Key func(ctx context.Context, task *asynq.Task) string
 	// Logger gets work that happened and could not be recorded. Default slog.Default().
 	Logger *slog.Logger
@@ -44,12 +44,16 @@ func New(g *semel.Guard, o *Options) (*Tasks, error) {
 	}
 	t := &Tasks{guard: view, key: o.Key, logger: cmp.Or(o.Logger, slog.Default())}
 	if t.key == nil {
-		t.key = func(ctx context.Context, _ *asynq.Task) string {
-			id, _ := asynq.GetTaskID(ctx)
-			return id
-		}
+		t.key = nameOf
 	}
 	return t, nil
+}
+
+// nameOf names a task by what it is unique in.
+func nameOf(ctx context.Context, _ *asynq.Task) string {
+	queue, _ := asynq.GetQueueName(ctx)
+	id, _ := asynq.GetTaskID(ctx)
+	return job.Name(queue, id)
 }
 
 var _ asynq.MiddlewareFunc = (*Tasks)(nil).Middleware

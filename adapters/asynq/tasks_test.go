@@ -87,13 +87,16 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 	}, tasks.Middleware)
 	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
 		id, _ := asynq.GetTaskID(ctx)
+		if queue, _ := asynq.GetQueueName(ctx); queue != "default" {
+			id = queue + ":" + id
+		}
 		at(before)
 		err := s.redis.Do(ctx, s.redis.B().Incr().Key("effect:"+id).Build()).Error()
 		at(after)
 		return err
 	})
 	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
-		LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
+		Queues: map[string]int{"default": 1, "eu": 1, "us": 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
 		IsFailure: semelasynq.IsFailure,
 		RetryDelayFunc: func(n int, err error, task *asynq.Task) time.Duration {
 			if semelasynq.IsFailure(err) {
@@ -113,11 +116,11 @@ func (s *shop) start(t *testing.T, o *semelasynq.Options, at func(point string))
 	t.Cleanup(server.Shutdown)
 }
 
-func (s *shop) enqueue(t *testing.T, id, payload string) {
+func (s *shop) enqueue(t *testing.T, id, payload string, o ...asynq.Option) {
 	t.Helper()
 	client := asynq.NewClient(asynq.RedisClientOpt{Addr: s.addr})
 	defer client.Close()
-	_, err := client.Enqueue(asynq.NewTask("charge", []byte(payload)), asynq.TaskID(id))
+	_, err := client.Enqueue(asynq.NewTask("charge", []byte(payload)), append(o, asynq.TaskID(id))...)
 	claimtest.NoError(t, err)
 }
 
@@ -125,10 +128,15 @@ func (s *shop) enqueue(t *testing.T, id, payload string) {
 // its last error.
 func (s *shop) wantEnd(t *testing.T, id string, state asynq.TaskState, word string) {
 	t.Helper()
+	s.wantEndIn(t, "default", id, state, word)
+}
+
+func (s *shop) wantEndIn(t *testing.T, queue, id string, state asynq.TaskState, word string) {
+	t.Helper()
 	inspector := asynq.NewInspector(asynq.RedisClientOpt{Addr: s.addr})
 	defer inspector.Close()
 	testserver.Eventually(t, "the task "+id+" has ended", func() bool {
-		info, err := inspector.GetTaskInfo("default", id)
+		info, err := inspector.GetTaskInfo(queue, id)
 		if state == 0 {
 			return errors.Is(err, asynq.ErrTaskNotFound)
 		}
@@ -172,6 +180,19 @@ func TestEnqueuedAgain(t *testing.T) {
 	s.enqueue(t, "order-1", "9999")
 	s.wantEnd(t, "order-1", asynq.TaskStateArchived, "another request")
 	s.wantEffects(t, "order-1", 1)
+}
+
+// An id is unique in a queue: the same one in another queue is another wish.
+func TestIDInTwoQueues(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.start(t, nil, nil)
+	for _, queue := range []string{"eu", "us", "us"} {
+		s.enqueue(t, "report", "1250", asynq.Queue(queue))
+		s.wantEndIn(t, queue, "report", 0, "")
+	}
+	s.wantEffects(t, "eu:report", 1)
+	s.wantEffects(t, "us:report", 1)
 }
 
 // A handler that runs for longer than Asynq believes is not followed by a second one.

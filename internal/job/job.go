@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -122,6 +123,20 @@ func parked(err error) bool {
 	return errors.Is(err, semel.ErrUnknown) || errors.Is(err, semel.ErrMismatch) || errors.Is(err, semel.ErrCancelled) ||
 		errors.Is(err, semel.ErrKeyInvalid) || errors.Is(err, semel.ErrScopeMissing)
 }
+
+// Name joins what a job is unique in, from the outside to the inside, such as a queue and an id. Two lists of as many parts have one
+// name only if they are the same.
+func Name(parts ...string) string {
+	last := len(parts) - 1
+	name := ""
+	for _, p := range parts[:last] {
+		name += separators.Replace(p) + "/"
+	}
+	return name + parts[last]
+}
+
+// separators keeps a part from looking like two. The last part needs no change, because nothing follows it.
+var separators = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // Key returns the key of a job: the intents of runners are in scopes of their own.
 func Key(runner, kind, name string) semel.Key {

@@ -98,6 +98,22 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// Names of different parts differ, whatever characters are in them.
+func TestNamesDiffer(t *testing.T) {
+	t.Parallel()
+	if got := job.Name("eu", "charge/17"); got != "eu/charge/17" {
+		t.Errorf("got %q", got)
+	}
+	seen := map[string][]string{}
+	for _, parts := range [][]string{{"a", "b/c"}, {"a/b", "c"}, {"a%2Fb", "c"}, {"a%252Fb", "c"}, {"", "a/b/c"}, {"/a", "b/c"}, {"a", ""}, {"", "a"}} {
+		name := job.Name(parts...)
+		if other, found := seen[name]; found {
+			t.Errorf("%q and %q have the name %q", parts, other, name)
+		}
+		seen[name] = parts
+	}
+}
+
 func guard(t *testing.T, p semel.Policy) *semel.Guard {
 	t.Helper()
 	s := memstore.New(nil)
