@@ -195,6 +195,21 @@ func TestIDInTwoQueues(t *testing.T) {
 	s.wantEffects(t, "us:report", 1)
 }
 
+// With the option of docs/upgrade.md, what a worker of the first key did is done.
+func TestFirstKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	guard, err := s.guard.With(semel.Policy{Retention: time.Hour})
+	claimtest.NoError(t, err)
+	_, err = semel.Do(t.Context(), guard, semel.Key{Scope: "semel:asynq:charge", Name: "order-1"}, semel.FingerprintOf([]byte("charge"), []byte("1250")),
+		func(context.Context) (struct{}, error) { return struct{}{}, nil })
+	claimtest.NoError(t, err)
+	s.start(t, &semelasynq.Options{Key: func(ctx context.Context, _ *asynq.Task) string { id, _ := asynq.GetTaskID(ctx); return id }}, nil)
+	s.enqueue(t, "order-1", "1250")
+	s.wantEnd(t, "order-1", 0, "")
+	s.wantEffects(t, "order-1", 0)
+}
+
 // A handler that runs for longer than Asynq believes is not followed by a second one.
 func TestLeaseLostWhileRunning(t *testing.T) {
 	t.Parallel()
