@@ -73,6 +73,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		Key: keySource(&rule), Required: rule.Required, Methods: rule.Match.Methods,
 		MaxBodyBytes: rule.BodyLimit, SpoolDir: g.config.SpoolDir, MaxResponseBytes: int(rule.ResponseLimit),
 		On5xx: on5xx(rule.On5xx), BufferFlush: true, AbandonAfter: g.config.BodyIdleTimeout, FailOpen: rule.FailOpen,
+		InFlightStatus: rule.InFlightStatus, StripeErrors: rule.StripeErrors,
 		Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: rule.CanonicalJSON, Headers: rule.FingerprintHeaders},
 		ScopeText:   strings.Join(scope.Describe(rule.Scope), ", else ") + "; together with method, host and path",
 		OnDecision:  g.decided(&rule),

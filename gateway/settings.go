@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -48,6 +49,8 @@ func shownRoute(rt *route) console.Route {
 	also(rule.FailOpen, "while the store does not answer, requests run without protection")
 	also(rule.On5xx == rules.Store5xx, "an answer of 500 or above is recorded")
 	also(rule.On5xx == rules.Unknown5xx, "an answer of 500 or above is an unknown outcome")
+	also(rule.InFlightStatus == http.StatusServiceUnavailable, "while the first runs, a duplicate is refused with 503")
+	also(rule.StripeErrors, "refusals are written for SDKs of Stripe as well")
 	also(rule.Form != nil, "forms of its pages get a token")
 	also(rule.Authorize != nil, "the caller's right is checked before a recorded answer is given")
 	also(rule.CanonicalJSON, "JSON that differs in white space and the order of members is the same")

@@ -27,7 +27,8 @@
 // for "/{rest...}" changes that.
 //
 //	preset: payments          # for effects that must not be repeated on a guess: on_5xx:
-//	                          # unknown, retention: 72h; wants unknown.reconcile
+//	                          # unknown, retention: 72h, problem_format: stripe; wants
+//	                          # unknown.reconcile
 //	protect: false            # default true; false: such requests pass untouched,
 //	                          # and nothing below may be said
 //
@@ -89,6 +90,8 @@
 //	  equals: [THROTTLED]     # the values there; default: any but null, false, 0 and what is empty
 //	  location: "/{lang}/anmelden"  # path patterns as in match; default: any answer
 //	released_when: none       # keep redirects to a sign-in page as outcomes
+//	in_flight_status: 409     # or 503, for clients that give up at 409: while the first runs
+//	problem_format: problem   # or stripe: refusals also have what the SDKs of Stripe look for
 //	fail_open: false          # true: run unprotected while the store cannot be reached
 //	unknown: refuse           # the outcome is unknown (the upstream died, the gateway died):
 //	                          # refuse (an operator resolves it), rerun, or ask the upstream:

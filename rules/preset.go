@@ -17,6 +17,9 @@ func (r *reader) preset(route *Route, found yamlfile.Present) {
 	if !found.Has("on_5xx") {
 		route.On5xx = Unknown5xx
 	}
+	if !found.Has("problem_format") {
+		route.StripeErrors = true
+	}
 	if !found.Has("retention") && (route.Key.Derive == nil || route.Form != nil) {
 		route.Policy.Retention = 72 * time.Hour
 	}

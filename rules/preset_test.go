@@ -23,6 +23,8 @@ routes:
     preset: payments
     on_5xx: store
     retention: 7d
+    in_flight_status: 503
+    problem_format: problem
     unknown: {reconcile: {get: "/b/{key}", happened_when: {status: 200}}}
   - name: shared
     match: {path: /c}
@@ -36,16 +38,20 @@ routes:
 	if bare.On5xx != rules.Unknown5xx || bare.Policy.Retention != 72*time.Hour || said.On5xx != rules.Store5xx || said.Policy.Retention != 7*24*time.Hour {
 		t.Errorf("got %v %v, %v %v", bare.On5xx, bare.Policy.Retention, said.On5xx, said.Policy.Retention)
 	}
+	if !bare.StripeErrors || bare.InFlightStatus != 0 || said.StripeErrors || said.InFlightStatus != 503 {
+		t.Errorf("got %v %d, %v %d", bare.StripeErrors, bare.InFlightStatus, said.StripeErrors, said.InFlightStatus)
+	}
 	var warnings []string
 	for _, w := range file.Warnings() {
 		text, _, _ := strings.Cut(w.String(), ":")
 		warnings = append(warnings, text+" "+strings.Join(strings.Fields(w.Text)[:4], " "))
 	}
-	if diff := cmp.Diff([]string{`4 route "bare" has preset:`, `11 route "shared" reconciles, and`}, warnings); diff != "" {
+	if diff := cmp.Diff([]string{`4 route "bare" has preset:`, `13 route "shared" reconciles, and`}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	for setting, want := range map[string]string{
 		"on_5xx: release": "on_5xx lets a request run again", "unknown: rerun": "unknown lets", "fail_open: true": "fail_open lets", "preset: payment": `did you mean "payments"?`,
+		"in_flight_status: 425": "write 409, or 503", "problem_format: strip": `did you mean "stripe"?`,
 	} {
 		text := "version: 1\nroutes:\n  - name: a\n    match: {path: /a}\n    " + setting + "\n"
 		if !strings.HasPrefix(setting, "preset") {

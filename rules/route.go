@@ -72,6 +72,10 @@ type Route struct {
 	// ReleasedWhen, when set, says which further answers mean that nothing
 	// happened.
 	ReleasedWhen *ReleasedWhen
+	// InFlightStatus is the status of the refusal in-flight: 409 or 503; 0 means 409.
+	InFlightStatus int
+	// StripeErrors adds to problems what the SDKs of Stripe look for, as semelhttp.Options.StripeErrors does.
+	StripeErrors bool
 	// FailOpen runs requests unprotected while the store cannot be reached.
 	FailOpen bool
 	// Form, when set, protects the HTML forms that post to the route.
@@ -168,6 +172,10 @@ func (r *reader) route(n ast.Node) Route {
 		{"released_when", func(n ast.Node) { route.ReleasedWhen = r.releasedWhen(n) }},
 		{"unknown", func(n ast.Node) { r.unknown(n, &route) }},
 		{"authorize", func(n ast.Node) { route.Authorize = r.authorize(n) }},
+		{"in_flight_status", func(n ast.Node) { route.InFlightStatus = r.inFlightStatus(n) }},
+		{"problem_format", func(n ast.Node) {
+			route.StripeErrors = r.Choice(n, "problem_format", "problem", "stripe") == 1
+		}},
 		{"fail_open", func(n ast.Node) { route.FailOpen = r.Boolean(n, "fail_open") }},
 		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.Boolean(n, "canonical_json") }},
 		{"fingerprint_headers", func(n ast.Node) { route.FingerprintHeaders = r.tokens(n, "fingerprint_headers") }},
@@ -208,6 +216,16 @@ func (r *reader) wait(n ast.Node) time.Duration {
 		return semel.NoWait
 	}
 	return d
+}
+
+// inFlightStatus reads the status of the refusal in-flight.
+func (r *reader) inFlightStatus(n ast.Node) int {
+	before := r.Count()
+	status := r.Integer(n, "in_flight_status", http.StatusConflict, http.StatusServiceUnavailable)
+	if r.Count() == before && status != http.StatusConflict && status != http.StatusServiceUnavailable {
+		r.Report(yamlfile.At(n), "write 409, or 503 for clients that know no problem documents", "in_flight_status is %d", status)
+	}
+	return status
 }
 
 // routeComplete reports what a route lacks.

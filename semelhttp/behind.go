@@ -8,9 +8,11 @@ import (
 
 // semelSays reads the answer of a service behind the handler that uses Semel as well, and has not ended the intent. again:
 // it is to be asked again under the same key. open: it cannot tell what happened either. Neither is an outcome. Its pages
-// for people are known by their header. Its server errors count as any other: what passes them on may have acted before.
+// for people are known by their header. Its server errors count as any other, because what passes them on may have acted before;
+// but in-flight with 503 (Options.InFlightStatus) is the same word as with 409.
 func (c *capture) semelSays(status int) (again, open bool) {
-	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
+	unavailable := status == http.StatusServiceUnavailable
+	if status < http.StatusBadRequest || (status >= http.StatusInternalServerError && !unavailable) {
 		return false, false
 	}
 	header := make(http.Header, 3)
@@ -22,8 +24,11 @@ func (c *capture) semelSays(status int) (again, open bool) {
 	}
 	if isProblem(header) {
 		told := problemIn(c.first(maxProblemBytes))
+		if unavailable {
+			return told.Type == problemInFlightType, false
+		}
 		again = told.Retryable && strings.HasPrefix(told.Type, problemType)
 		return again, !again && told.Type == problemUnknownType
 	}
-	return header["Retry-After"] != nil && slices.Contains(header["Link"], policyLink(DefaultPolicyURL)), false
+	return !unavailable && header["Retry-After"] != nil && slices.Contains(header["Link"], policyLink(DefaultPolicyURL)), false
 }

@@ -1,6 +1,7 @@
 package semelhttp_test
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -31,28 +32,40 @@ func inFrontOf(t *testing.T, inner *httptest.Server, o semelhttp.Options) *httpt
 // repetition asks it again, and gets the answer.
 func TestSemelBehindSemel(t *testing.T) {
 	t.Parallel()
-	for name, accept := range map[string]string{"a program": "*/*", "a person": "text/html"} {
-		for word, on5xx := range map[string]semelhttp.On5xx{"release": semelhttp.ReleaseOn5xx, "store": semelhttp.StoreOn5xx, "unknown": semelhttp.UnknownOn5xx} {
-			t.Run(name+", "+word, func(t *testing.T) {
-				t.Parallel()
-				var invoices counter
-				d := newDoor(t, doorOptions{policy: semel.Policy{Wait: semel.NoWait}})
-				inner, finish := d.busy(t, &invoices)
-				outer := inFrontOf(t, inner, semelhttp.Options{On5xx: on5xx})
-				first := ask(t, outer, "k1", "x", "Accept", accept)
-				if first.status != http.StatusConflict || first.word() != "released" {
-					t.Errorf("while it runs: got %d %q, want 409 released", first.status, first.word())
-				}
-				finish()
-				second := ask(t, outer, "k1", "x", "Accept", accept)
-				if second.status != http.StatusCreated {
-					t.Errorf("afterwards: got %d %s, want the answer", second.status, second.body)
-				}
-				wantReplay(t, second, ask(t, outer, "k1", "x", "Accept", accept))
-				invoices.wantRan(t, "promise 1", 1)
-			})
+	for _, inFlight := range []int{http.StatusConflict, http.StatusServiceUnavailable} {
+		for name, accept := range map[string]string{"a program": "*/*", "a person": "text/html"} {
+			for word, on5xx := range map[string]semelhttp.On5xx{"release": semelhttp.ReleaseOn5xx, "store": semelhttp.StoreOn5xx, "unknown": semelhttp.UnknownOn5xx} {
+				t.Run(fmt.Sprintf("%d, %s, %s", inFlight, name, word), func(t *testing.T) {
+					t.Parallel()
+					semelBehindSemel(t, inFlight, accept, on5xx)
+				})
+			}
 		}
 	}
+}
+
+// semelBehindSemel sends a request through two doors while the inner one is at work on it, and afterwards.
+func semelBehindSemel(t *testing.T, inFlight int, accept string, on5xx semelhttp.On5xx) {
+	t.Helper()
+	var invoices counter
+	d := newDoor(t, doorOptions{policy: semel.Policy{Wait: semel.NoWait}, Options: semelhttp.Options{InFlightStatus: inFlight}})
+	inner, finish := d.busy(t, &invoices)
+	outer := inFrontOf(t, inner, semelhttp.Options{On5xx: on5xx})
+	want := inFlight
+	if accept == "text/html" {
+		want = http.StatusConflict
+	}
+	first := ask(t, outer, "k1", "x", "Accept", accept)
+	if first.status != want || first.word() != "released" {
+		t.Errorf("while it runs: got %d %q, want %d released", first.status, first.word(), want)
+	}
+	finish()
+	second := ask(t, outer, "k1", "x", "Accept", accept)
+	if second.status != http.StatusCreated {
+		t.Errorf("afterwards: got %d %s, want the answer", second.status, second.body)
+	}
+	wantReplay(t, second, ask(t, outer, "k1", "x", "Accept", accept))
+	invoices.wantRan(t, "promise 1", 1)
 }
 
 // TestSemelBehindSemelCannotTell: what a service behind this one says of an intent that it could not carry out, or does not know about.

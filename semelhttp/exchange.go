@@ -186,7 +186,10 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 // refuse answers with the problem for the error.
 func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 	p, outcome := problemOf(err)
-	p.PolicyURL = ex.m.set.PolicyURL
+	p.PolicyURL, p.stripe = ex.m.set.PolicyURL, ex.m.set.StripeErrors
+	if outcome == outcomelog.InFlight && !PrefersHTML(ex.request) {
+		p.Status = ex.m.set.InFlightStatus
+	}
 	ex.decision.Outcome, ex.decision.Status, ex.decision.Err = outcome, p.Status, err
 	if e, ok := errors.AsType[*semel.Error](err); ok && e.Record != nil {
 		ex.decision.Fence, ex.decision.Attempt = e.Record.Fence, e.Record.Attempt

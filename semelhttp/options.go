@@ -128,6 +128,13 @@ type Options struct {
 	// 10 then does not hold), unless the store reported a record before it went
 	// away. The reply says Idempotency-Status: unprotected.
 	FailOpen bool
+	// InFlightStatus is the status of the refusal in-flight for programs: 409, or 503, which clients that know no problem
+	// documents retry while they give up at a 409. A page for people has 409. Default 409.
+	InFlightStatus int
+	// StripeErrors adds to every problem what the SDKs of Stripe look for: the member error, without which stripe-node takes
+	// a refusal for the object that it asked for, and the header Stripe-Should-Retry. Requests of these SDKs (with the header
+	// X-Stripe-Client-User-Agent) get both in any case.
+	StripeErrors bool
 	// PolicyURL is the address of PolicyHandler; problems link to it.
 	// Default DefaultPolicyURL.
 	PolicyURL string
@@ -222,6 +229,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	s.MaxCapturedBytes = cmp.Or(s.MaxCapturedBytes, waiting.MostCaptured)
 	s.captured = &waiting.Bytes{Most: s.MaxCapturedBytes}
 	s.AbandonAfter = cmp.Or(s.AbandonAfter, defaultAbandonAfter)
+	s.InFlightStatus = cmp.Or(s.InFlightStatus, http.StatusConflict)
 	s.PolicyURL = cmp.Or(s.PolicyURL, DefaultPolicyURL)
 	s.ScopeText = cmp.Or(s.ScopeText, "the caller and the operation")
 	for _, name := range s.Fingerprint.Headers {
@@ -249,6 +257,8 @@ func (s *settings) check(policy *semel.Policy) error {
 		return errors.New("semelhttp: MaxHeldBytes is smaller than MaxResponseBytes")
 	case s.Transactor != nil && s.FailOpen:
 		return errors.New("semelhttp: FailOpen and Transactor exclude each other: a transaction needs the database")
+	case s.InFlightStatus != http.StatusConflict && s.InFlightStatus != http.StatusServiceUnavailable:
+		return fmt.Errorf("semelhttp: InFlightStatus is %d: it can be 409 or 503", s.InFlightStatus)
 	case s.On5xx > UnknownOn5xx:
 		return fmt.Errorf("semelhttp: On5xx has a value that does not exist: %d", s.On5xx)
 	case strings.ContainsAny(s.PolicyURL, "<>\"\r\n "):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // PublishedPolicy states what callers may rely on, as [Middleware.PolicyHandler]
@@ -146,8 +147,11 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 	for _, row := range problems() {
 		if !listed[row.name] {
 			listed[row.name] = true
-			retryable := row.retryable || (errors.Is(row.err, semel.ErrUnknown) && policy.OnUnknown == semel.Reconcile)
-			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, row.status, retryable})
+			status, retryable := row.status, row.retryable || (errors.Is(row.err, semel.ErrUnknown) && policy.OnUnknown == semel.Reconcile)
+			if row.outcome == outcomelog.InFlight {
+				status = s.InFlightStatus
+			}
+			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, status, retryable})
 		}
 	}
 	if refusing, ok := sourceAs[interface {

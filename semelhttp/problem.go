@@ -64,6 +64,7 @@ type Problem struct {
 	Language   string         // of Title and Detail, such as sv; empty means English
 	PolicyURL  string         // linked as describedby; empty means DefaultPolicyURL
 	Extra      map[string]any // further members; those above win
+	stripe     bool           // Options.StripeErrors of the middleware that refuses
 }
 
 // problem is one row of the table.
@@ -284,6 +285,9 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(p.retrySeconds(), 10))
 	}
+	if p.stripe = p.stripe || forStripe(r); p.stripe {
+		h.Set("Stripe-Should-Retry", strconv.FormatBool(p.Retryable))
+	}
 	if PrefersHTML(r) {
 		writeProblemPage(w, r, &p)
 		return
@@ -308,9 +312,12 @@ func (p *Problem) json() []byte {
 	maps.Copy(members, map[string]any{
 		"type": problemType + p.Name, "title": p.Title, "status": p.Status, "detail": p.Detail, "retryable": p.Retryable,
 	})
+	if p.stripe {
+		members["error"] = p.stripeError()
+	}
 	body, err := json.Marshal(members)
 	if err != nil && p.Extra != nil {
-		return (&Problem{Name: p.Name, Title: p.Title, Detail: p.Detail, Status: p.Status, Retryable: p.Retryable}).json()
+		return (&Problem{Name: p.Name, Title: p.Title, Detail: p.Detail, Status: p.Status, Retryable: p.Retryable, stripe: p.stripe}).json()
 	}
 	return body
 }

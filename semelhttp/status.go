@@ -106,7 +106,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 }
 
 func (m *Middleware) statusProblem(name string, status int, title, detail string) *Problem {
-	return &Problem{Name: name, Page: "for-programs", Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL}
+	return &Problem{Name: name, Page: "for-programs", Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL, stripe: m.set.StripeErrors}
 }
 
 // mayAsk asks Options.BeforeReplay, whatever there is to tell, and answers who
