@@ -4,7 +4,7 @@ A request that must happen once gets a key, which names its intent. Every attemp
 keys executes the request once and gives each attempt the first answer. This package mints and keeps the key, decides which
 answers and errors lead to another attempt, and says so when the outcome is unknown.
 
-semel.urllib sends with the standard library; semel.httpx has transports for httpx.
+semel.urllib sends with the standard library; semel.httpx has clients that take the place of those of httpx.
 """
 
 from semel.attempts import Retry

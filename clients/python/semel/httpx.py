@@ -1,14 +1,14 @@
-"""Transports for httpx: httpx.Client(transport=Transport()), httpx.AsyncClient(transport=AsyncTransport()).
+"""Clients that take the place of httpx.Client and httpx.AsyncClient.
 
 A POST or PATCH without an Idempotency-Key header gets a fresh key, which stays in the headers of the httpx.Request: sending the
-same object again is the same intent. The transports need httpx 0.23.3 or newer.
+same object again is the same intent. This module needs httpx 0.23.3 or newer.
 """
 
 from __future__ import annotations
 
 import ssl
 import time
-from typing import Any, AsyncIterator, Collection, Dict, Iterator, Optional, Tuple, Union, cast
+from typing import Any, AsyncIterator, Collection, Dict, FrozenSet, Iterator, Optional, Tuple, Union, cast
 
 import anyio
 import httpx
@@ -43,20 +43,57 @@ _BROKEN = (httpx.TransportError, httpx.DecodingError, ssl.SSLError, H2Error)
 _SLICE = 8
 
 
-class Transport(httpx.BaseTransport):
-    """Sends requests that change something under one key, until there is a definitive answer.
+class Client(httpx.Client):
+    """httpx.Client that sends each request of methods under one key, until there is a definitive answer.
 
-    base makes one attempt (default: httpx.HTTPTransport(); verify, cert, http2, proxy and limits are its parameters, because a
-    client that is given a transport ignores its own). It is safe for concurrent use if its base is.
+    It takes every option of httpx.Client, and protects whatever they send with: proxies, those of the environment, mounts, and a
+    transport of yours, which makes one attempt.
 
     Raises OutcomeUnknown, KeyReused, and the error of httpx itself when no attempt has sent anything; ValueError, before anything
-    is sent, for a body from an iterator or a file that is longer than retry.max_body. An answer that is a stream or longer than
-    1 MiB raises OutcomeUnknown when it breaks off while it is read.
+    is sent, for a body from an iterator, a file or files= that is longer than retry.max_body. An answer that is a stream or
+    longer than 1 MiB raises OutcomeUnknown when it breaks off while it is read.
     """
 
-    def __init__(self, base: Optional[httpx.BaseTransport] = None, retry: Retry = Retry(), methods: Collection[str] = ("POST", "PATCH")) -> None:
-        self._base = httpx.HTTPTransport() if base is None else base
-        self._retry, self._methods = retry, frozenset(methods)
+    def __init__(self, *, retry: Retry = Retry(), methods: Collection[str] = ("POST", "PATCH"), **options: Any) -> None:
+        super().__init__(**options)
+        names = _names(self, methods)
+        self._transport = _Transport(self._transport, retry, names)
+        mounts = {pattern: base and _Transport(base, retry, names) for pattern, base in self._mounts.items()}
+        self._mounts = mounts  # None means the client's own transport
+
+
+class AsyncClient(httpx.AsyncClient):
+    """httpx.AsyncClient, as Client is httpx.Client. A cancelled request keeps its key."""
+
+    def __init__(self, *, retry: Retry = Retry(), methods: Collection[str] = ("POST", "PATCH"), **options: Any) -> None:
+        super().__init__(**options)
+        names = _names(self, methods)
+        self._transport = _AsyncTransport(self._transport, retry, names)
+        mounts = {pattern: base and _AsyncTransport(base, retry, names) for pattern, base in self._mounts.items()}
+        self._mounts = mounts
+
+
+def _names(client: Union[httpx.Client, httpx.AsyncClient], methods: Collection[str]) -> FrozenSet[str]:
+    """Returns the methods as httpx writes them, and refuses options that would protect nothing, or lose a request."""
+    if isinstance(methods, str):
+        raise TypeError(f'methods is a collection of names, such as {{"{methods}"}}')
+    if HEADER in client.headers:
+        raise ValueError(f"{HEADER} names one request: give it to the request (headers=semel.headers(key)), not to the client")
+    return frozenset(name.upper() for name in methods)
+
+
+class _Transport(httpx.BaseTransport):
+    """Repeats what its base sends once. It is safe for concurrent use if its base is."""
+
+    def __init__(self, base: httpx.BaseTransport, retry: Retry, methods: FrozenSet[str]) -> None:
+        self._base, self._retry, self._methods = base, retry, methods
+
+    def __enter__(self) -> _Transport:
+        self._base.__enter__()
+        return self
+
+    def __exit__(self, *why: Any) -> None:
+        self._base.__exit__(*why)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if request.method not in self._methods:
@@ -133,12 +170,18 @@ class _Rest(httpx.SyncByteStream):
         self._response.close()
 
 
-class AsyncTransport(httpx.AsyncBaseTransport):
-    """Transport for httpx.AsyncClient; its default base is httpx.AsyncHTTPTransport(). A cancelled request keeps its key."""
+class _AsyncTransport(httpx.AsyncBaseTransport):
+    """_Transport for httpx.AsyncClient."""
 
-    def __init__(self, base: Optional[httpx.AsyncBaseTransport] = None, retry: Retry = Retry(), methods: Collection[str] = ("POST", "PATCH")) -> None:
-        self._base = httpx.AsyncHTTPTransport() if base is None else base
-        self._retry, self._methods = retry, frozenset(methods)
+    def __init__(self, base: httpx.AsyncBaseTransport, retry: Retry, methods: FrozenSet[str]) -> None:
+        self._base, self._retry, self._methods = base, retry, methods
+
+    async def __aenter__(self) -> _AsyncTransport:
+        await self._base.__aenter__()
+        return self
+
+    async def __aexit__(self, *why: Any) -> None:
+        await self._base.__aexit__(*why)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if request.method not in self._methods:
@@ -230,6 +273,7 @@ class _Trail:
     """How far an attempt came, as httpcore tells by the extension trace."""
 
     told = False  # the base tells such things
+    tunnel = False  # the header in question asks a proxy for a tunnel
     sent = False  # the header of the request has left
 
     def __init__(self, request: httpx.Request) -> None:
@@ -237,24 +281,30 @@ class _Trail:
         self._next = request.extensions.get("trace")  # of the caller
 
     def trace(self, event: str, info: Dict[str, Any]) -> None:
-        self._note(event)
+        self._note(event, info)
         if self._next is not None:
             self._next(event, info)
 
     async def atrace(self, event: str, info: Dict[str, Any]) -> None:
-        self._note(event)
+        self._note(event, info)
         if self._next is not None:
             await self._next(event, info)
 
-    def _note(self, event: str) -> None:
+    def _note(self, event: str, info: Dict[str, Any]) -> None:
         self.told = True
-        self.sent = self.sent or event.endswith(".send_request_headers.complete")
+        if event.endswith(".send_request_headers.started"):
+            self.tunnel = info["request"].method == b"CONNECT"
+        if event.endswith(".send_request_headers.complete"):
+            self.sent = self.sent or not self.tunnel
 
 
 def _collect(body: bytearray, chunk: bytes, most: int) -> None:
     """Adds a piece of the request's body."""
     if len(body) + len(chunk) > most:
-        raise ValueError(f"nothing was sent: a body that is longer than {most} bytes (Retry.max_body) is not read into memory to be repeated")
+        raise ValueError(
+            f"nothing was sent: the body is longer than Retry.max_body, {most} bytes, and is kept in memory so that it can be sent again "
+            "(raise it: Client(retry=Retry(max_body=…)))"
+        )
     body += chunk
 
 

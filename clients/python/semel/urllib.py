@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import http.client
 import io
 import ssl
@@ -45,7 +46,7 @@ def urlopen(
     while True:
         trail = _Trail()
         try:
-            answer = _attempt(_opener(context, trail), request, timeout, attempts)
+            answer = _attempt(_opener(context, trail), _once(request), timeout, attempts)
         except (OSError, http.client.HTTPException) as error:
             pause = attempts.failed(error, sent=trail.connected, again=trail.tried and not trail.untrusted)
         else:
@@ -144,6 +145,13 @@ class _Handler(urllib.request.AbstractHTTPHandler):
         return self.do_open(cast(Any, _HTTPSConnection), request, trail=self._trail, context=self._context)
 
     http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
+
+
+def _once(request: urllib.request.Request) -> urllib.request.Request:
+    """Returns the request for one attempt: urllib turns one that a proxy carries into a request to the proxy."""
+    request = copy.copy(request)
+    request.headers, request.unredirected_hdrs = dict(request.headers), dict(request.unredirected_hdrs)
+    return request
 
 
 def _opener(context: Optional[ssl.SSLContext], trail: _Trail) -> urllib.request.OpenerDirector:

@@ -93,8 +93,7 @@ class Httpx(Answers.Case):
     http2 = True
 
     def send(self, url: str, headers: Dict[str, str]) -> Tuple[int, bytes]:
-        base = httpx.HTTPTransport(http2=True, verify=False)
-        with httpx.Client(transport=semel.httpx.Transport(base, QUICK), timeout=20) as client:
+        with semel.httpx.Client(retry=QUICK, http2=True, verify=False, timeout=20) as client:
             answer = client.post(url, content=b"{}", headers=headers)
             return answer.status_code, answer.content
 
@@ -104,8 +103,7 @@ class HttpxAsync(Answers.Case):
 
     def send(self, url: str, headers: Dict[str, str]) -> Tuple[int, bytes]:
         async def post() -> Tuple[int, bytes]:
-            base = httpx.AsyncHTTPTransport(http2=True, verify=False)
-            async with httpx.AsyncClient(transport=semel.httpx.AsyncTransport(base, QUICK), timeout=20) as client:
+            async with semel.httpx.AsyncClient(retry=QUICK, http2=True, verify=False, timeout=20) as client:
                 answer = await client.post(url, content=b"{}", headers=headers)
                 return answer.status_code, answer.content
 

@@ -119,7 +119,7 @@ class Scenarios:
                     self.post("/orders", through="127.0.0.1:%d" % free.getsockname()[1], retry=replace(QUICK, attempts=3))
 
         def test_server_with_another_certificate(self) -> None:
-            server = Service(self, certificate(self))
+            server = Service(self, certificate(self)[0])
             with self.assertRaises((self.refused, ssl.SSLCertVerificationError)):
                 self.send(f"https://{server.address}/orders", b"amount=12", {}, QUICK)
             self.assertEqual(server.accepted, 1)
@@ -177,7 +177,7 @@ class Httpx(Scenarios.Case):
 
     @staticmethod
     def client(retry: Retry = QUICK) -> httpx.Client:
-        return httpx.Client(transport=semel.httpx.Transport(retry=retry), timeout=20)
+        return semel.httpx.Client(retry=retry, timeout=20)
 
     @staticmethod
     def read(response: httpx.Response) -> Answer:
@@ -205,8 +205,9 @@ class Httpx(Scenarios.Case):
             got = client.post(url, data={"amount": "12"}, files={"scan": b"line"})
             self.assertEqual((got.status_code, len(self.service.effects)), (201, 2))
             exchanges = self.proxy.exchanges
-            with self.assertRaises(ValueError):
-                client.post(url, content=(b"x" * 1024 for _ in range(1025)))
+            for body in ({"content": (b"x" * 1024 for _ in range(1025))}, {"files": {"scan": b"x" * (1 << 20)}}):
+                with self.assertRaisesRegex(ValueError, "max_body"):
+                    client.post(url, **body)
             with self.assertRaises(httpx.UnsupportedProtocol):
                 client.post("nothing://localhost/", content=b"a")
         self.assertEqual(self.proxy.exchanges, exchanges)
@@ -236,7 +237,7 @@ class HttpxAsync(Scenarios.Case):
 
     @staticmethod
     def client(retry: Retry = QUICK) -> httpx.AsyncClient:
-        return httpx.AsyncClient(transport=semel.httpx.AsyncTransport(retry=retry), timeout=20)
+        return semel.httpx.AsyncClient(retry=retry, timeout=20)
 
     def test_bodies_that_can_be_read_once(self) -> None:
         async def body() -> Any:

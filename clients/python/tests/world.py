@@ -50,6 +50,8 @@ class Service(ThreadingHTTPServer):
         self.accepted = 0  # connections
         self.lock = threading.Lock()  # guards the fields below
         self.effects: List[str] = []  # the key of each
+        self.keys: List[int] = []  # how many keys each POST has
+        self.targets: List[str] = []  # what each POST asks for
         self.faults: List[str] = []
         self.arrived, self.go_on = threading.Event(), threading.Event()  # of a request that is held
         _serve(self, test)
@@ -64,8 +66,8 @@ class Service(ThreadingHTTPServer):
         return super().get_request()
 
 
-def certificate(test: unittest.TestCase) -> ssl.SSLContext:
-    """Makes a certificate that no client trusts."""
+def certificate(test: unittest.TestCase) -> Tuple[ssl.SSLContext, Tuple[str, str]]:
+    """Makes a certificate that no client trusts, and returns it with its files: the certificate and its key."""
     folder = tempfile.TemporaryDirectory()
     test.addCleanup(folder.cleanup)
     files = [f"{folder.name}/key.pem", f"{folder.name}/cert.pem"]
@@ -73,7 +75,7 @@ def certificate(test: unittest.TestCase) -> ssl.SSLContext:
     subprocess.run([*command, "-keyout", files[0], "-out", files[1]], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(files[1], files[0])
-    return context
+    return context, (files[1], files[0])
 
 
 class _ServiceHandler(BaseHTTPRequestHandler):
@@ -89,6 +91,8 @@ class _ServiceHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         with self.server.lock:
+            self.server.keys.append(len(self.headers.get_all("Idempotency-Key", [])))
+            self.server.targets.append(self.path)
             fault = self.server.faults.pop(0) if self.server.faults else ""
             if fault != "refuse":
                 self.server.effects.append((self.headers["Idempotency-Key"] or "").strip('"'))
@@ -136,7 +140,11 @@ class _ServiceHandler(BaseHTTPRequestHandler):
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """Passes exchanges on. cuts says where the next ones break: in the "request", before the "answer" or in its "body"."""
+    """Passes exchanges on. cuts says where the next ones break: in the "request", before the "answer" or in its "body".
+
+    To a client that asks for absolute addresses or tunnels it is a proxy for which every name is the upstream; "refuse" among the
+    cuts refuses a tunnel.
+    """
 
     daemon_threads = True
 
@@ -145,6 +153,7 @@ class Proxy(socketserver.ThreadingTCPServer):
         self.upstream = upstream.rpartition(":")
         self.cuts: List[str] = []
         self.exchanges = 0
+        self.asked: List[str] = []  # the absolute address or the tunnel of each exchange
         _serve(self, test)
 
     @property
@@ -162,8 +171,17 @@ class _ProxyHandler(socketserver.StreamRequestHandler):
                 head, body = _message(self.rfile)
                 if not head:
                     return
+                method, target, _ = head.split(b" ", 2)
                 self.server.exchanges += 1
                 cut = self.server.cuts.pop(0) if self.server.cuts else ""
+                if not target.startswith(b"/"):
+                    self.server.asked.append(target.decode())
+                if method == b"CONNECT" and cut == "refuse":
+                    self.wfile.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+                    return
+                if method == b"CONNECT":
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                    return self.tunnel(upstream)
                 if cut == "request":
                     upstream.sendall(head + body[: len(body) // 2])
                     return
@@ -174,6 +192,22 @@ class _ProxyHandler(socketserver.StreamRequestHandler):
                 self.wfile.write(head + (body[: len(body) // 2] if cut == "body" else body))
                 if cut == "body":
                     return
+
+
+    def tunnel(self, upstream: socket.socket) -> None:
+        answers = threading.Thread(target=_pump, args=(upstream, self.connection))
+        answers.start()
+        _pump(self.connection, upstream)
+        answers.join()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    """Copies from source to target, the end of the stream included."""
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
 
 
 def _message(stream: BinaryIO) -> Tuple[bytes, bytes]:
