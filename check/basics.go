@@ -69,8 +69,14 @@ func notRefused(c *Config) string {
 }
 
 func executesOnce(ctx context.Context, p *probe) finding {
+	if idle := p.run.sample.idle; idle != "" {
+		return finding{verdict: Fail, reason: idle, off: fewerEffects}
+	}
 	for _, r := range p.run.sample.replies() {
-		if !r.fine() {
+		switch {
+		case r.busy():
+			return incomplete("even undisturbed, the request is answered %s: run again when the service is less busy, or with a lower --rate", r).saying(r)
+		case !r.fine():
 			return p.onTheWay(ctx, failed("the request is answered %s", r).saying(r), r)
 		}
 	}

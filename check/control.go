@@ -83,7 +83,10 @@ func (s *session) isDoubtful() error {
 // refused returns why no check can be judged: neither request of the sample was
 // executed. Otherwise it returns a pass.
 func (s *sample) refused() finding {
-	if slices.ContainsFunc(s.replies(), reply.fine) {
+	switch {
+	case s.idle != "":
+		return incomplete("even undisturbed, the request is not carried out (see %s)", sampleCheck)
+	case slices.ContainsFunc(s.replies(), reply.fine):
 		return passed()
 	}
 	return incomplete("even undisturbed, the request is answered %s", s.other).saying(s.other)

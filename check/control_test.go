@@ -61,7 +61,7 @@ func tryOut(t *testing.T, config check.Config) (*check.Report, error) {
 // TestRequestIsRefused: if the plain request does not succeed, nothing else is known, and nothing more is sent.
 func TestRequestIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError} {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusInternalServerError} {
 		g := &gate{answer: func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(status)
 			return true
@@ -72,6 +72,30 @@ func TestRequestIsRefused(t *testing.T) {
 		if diff := cmp.Diff([]string{"BASIC-01"}, failures(report)); diff != "" || report.Count(check.Pass) > 0 || g.seen.Load() != 2 {
 			t.Errorf("%d: %d passed, %d requests: %s", status, report.Count(check.Pass), g.seen.Load(), diff)
 		}
+	}
+}
+
+// TestBusyFromTheStart: a service that is busy when the run begins is asked again a few times, and not accused.
+func TestBusyFromTheStart(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]int64{"for a moment": 2, "for ever": 1 << 40} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk()
+			g := &gate{Handler: d, answer: func(n int64, w http.ResponseWriter, _ *http.Request) bool {
+				if n > busy {
+					return false
+				}
+				w.WriteHeader([]int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n%2])
+				return true
+			}}
+			config := trial(t, g, d)
+			config.Only = []string{"BASIC-01", "BASIC-02", "KEY-04"}
+			_, report := runTrial(t, config)
+			if passed := report.Count(check.Pass); len(failures(report)) > 0 || passed != map[bool]int{true: 0, false: 3}[busy > 2] || g.seen.Load() > 10 {
+				t.Errorf("failed: %v, %d passed after %d requests", failures(report), passed, g.seen.Load())
+			}
+		})
 	}
 }
 

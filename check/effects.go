@@ -125,7 +125,7 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 		case seen.disagree() && time.Now().After(deadline):
 			return incomplete("the counters disagree: %s", seen)
 		case !seen.disagree() && seen.counts[0] > most:
-			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
+			return miscounted(moreEffects, seen.counts[0], least, most)
 		case !seen.disagree() && seen.counts[0] >= least:
 			if !first && p.answersAll() {
 				p.run.learnLag(time.Since(since.at))
@@ -136,12 +136,18 @@ func (p *probe) effects(ctx context.Context, since tally, least, most int64, of 
 			return incomplete("%v", p.run.isDoubtful())
 		case time.Now().After(deadline):
 			p.less.Store(true)
-			return failed("%s instead of %s", effectsText(seen.counts[0]), rangeText(least, most))
+			return miscounted(fewerEffects, seen.counts[0], least, most)
 		}
 		if !waiting.Sleep(ctx, settleStep) {
 			return incomplete("%v", ctx.Err())
 		}
 	}
+}
+
+func miscounted(off string, seen, least, most int64) finding {
+	f := failed("%s instead of %s", effectsText(seen), rangeText(least, most))
+	f.off = off
+	return f
 }
 
 // answersAll reports whether the check counts after every request was answered, so that effects seen later are late.

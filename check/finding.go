@@ -29,7 +29,15 @@ type finding struct {
 	// failure means that the service answered 5xx, and cause is the reason for that.
 	failure bool
 	cause   cause
+	// off says, of a failure by count, whether there were moreEffects or fewerEffects than there must be.
+	off string
 }
+
+// The values of [Result.Effects].
+const (
+	moreEffects  = "more"
+	fewerEffects = "fewer"
+)
 
 func passed() finding { return finding{verdict: Pass} }
 
@@ -67,6 +75,12 @@ func (f finding) saying(r reply) finding {
 // after puts words before the reason.
 func (f finding) after(words string) finding {
 	f.reason = words + f.reason
+	return f
+}
+
+// because replaces the reason, and keeps the rest.
+func (f finding) because(format string, args ...any) finding {
+	f.reason = fmt.Sprintf(format, args...)
 	return f
 }
 

@@ -92,7 +92,7 @@ func (p *probe) executedOnce(ctx context.Context, since tally, in *intent, retry
 	f := p.once(ctx, since, in)
 	switch {
 	case f.verdict == Fail:
-		return failed("%s; the retry was answered %s", f.reason, retry)
+		return f.because("%s; the retry was answered %s", f.reason, retry)
 	case !f.ok():
 		return f
 	case p.inFlight(retry):

@@ -270,5 +270,5 @@ func (p *probe) isGiven(ctx context.Context, r resemblance, since tally, of ...*
 	case p.effects(ctx, since, 0, 1, of...).verdict == Fail:
 		return passed() // more than two: another mistake
 	}
-	return failed("%s, and there was %s", r.what, f.reason)
+	return f.because("%s, and there was %s", r.what, f.reason)
 }

@@ -82,7 +82,7 @@ func killedWithoutDouble(ctx context.Context, p *probe) finding {
 		}
 		switch f = p.effects(ctx, since, least, 1, in); {
 		case f.verdict == Fail:
-			return failed("%s; after the kill the last retry was answered %s", f.reason, last)
+			return f.because("%s; after the kill the last retry was answered %s", f.reason, last)
 		case !f.ok():
 			return f
 		case !last.answered() || p.comesToNoEnd(last):

@@ -27,7 +27,7 @@ func NewPlan(c Config) (*Plan, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	p := &Plan{config: &c, Requests: sampleRequests + spare + controls*controlTries}
+	p := &Plan{config: &c, Requests: sampleRequests*sampleTries + spare + controls*controlTries}
 	for _, check := range Catalog() {
 		if why := leaveOut(&c, &check); why != "" {
 			left := result(&check, skipped("%s", why))
@@ -64,7 +64,7 @@ func result(check *Check, f finding) Result {
 		Verdict: f.verdict, Reason: f.reason, EchoOf: f.echoOf, ServerError: f.verdict == Fail && f.failure, cause: f.cause, said: f.said,
 	}
 	if f.verdict == Fail {
-		r.Advice = check.Advice
+		r.Advice, r.Effects = check.Advice, f.off
 	}
 	return r
 }
@@ -120,7 +120,7 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	if err := s.logIn(ctx); err != nil {
 		return err
 	}
-	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests}
+	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests * sampleTries}
 	var err error
 	s.sample, err = first.premise(ctx)
 	switch {

@@ -47,6 +47,8 @@ type Result struct {
 	EchoOf string `json:"echo_of,omitempty"`
 	// ServerError says that the check failed because the service answered 5xx.
 	ServerError bool `json:"server_error,omitempty"`
+	// Effects says, if the check failed for a count, whether there were "more" or "fewer" effects than there must be.
+	Effects string `json:"effects,omitempty"`
 	// Advice says what to do about a failure.
 	Advice    string        `json:"advice,omitempty"`
 	Took      time.Duration `json:"took_ns"`

@@ -1,11 +1,14 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // sample holds the answers to two different intents, before any check. Differences between the two may have other
@@ -15,6 +18,8 @@ type sample struct {
 	first   reply // a's
 	other   reply // b's
 	effects finding
+	// idle says that neither request was carried out, although both were answered as if they were; empty otherwise.
+	idle string
 }
 
 // sampleCheck judges the sample.
@@ -23,8 +28,25 @@ const sampleCheck = "BASIC-01"
 // replies returns both answers, in the order in which they came.
 func (s *sample) replies() []reply { return []reply{s.first, s.other} }
 
-// sampleRequests is the number of requests in the sample.
-const sampleRequests = 2
+const (
+	// sampleRequests is the number of requests in the sample.
+	sampleRequests = 2
+	// sampleTries is the most times that each is sent to a service that is busy, and samplePause precedes the second.
+	sampleTries = 3
+	samplePause = 250 * time.Millisecond
+)
+
+// sendSample sends a request of the sample, and again while the service is busy.
+func (p *probe) sendSample(ctx context.Context, label string, in *intent) reply {
+	got, wait := p.send(ctx, label, in), samplePause
+	for range sampleTries - 1 {
+		if !got.busy() || !waiting.Sleep(ctx, max(wait, comeAgain(got))) {
+			break
+		}
+		got, wait = p.send(ctx, label, in), 2*wait
+	}
+	return got
+}
 
 // sampling is the group of requests that belong to no check.
 const sampling = "sample"
@@ -37,17 +59,20 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	if s.a, err = p.intent(ctx); err != nil {
 		return nil, err
 	}
-	s.first = p.send(ctx, "one intent", s.a)
+	s.first = p.sendSample(ctx, "one intent", s.a)
 	if s.b, err = p.intent(ctx); err != nil {
 		return nil, err
 	}
-	s.other = p.send(ctx, "another intent", s.b)
+	s.other = p.sendSample(ctx, "another intent", s.b)
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
 	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
 		p.run.note("the request is the same for every intent, as it has no place: write {{n}} or {{uuid}} where intents should differ")
 	}
 	if s.effects.verdict == Fail && s.refused().ok() {
 		p.doubtSample(ctx, s, since)
+	}
+	if detour := cmp.Or(p.detour(s.first), p.detour(s.other)); detour != "" && s.effects.verdict == Incomplete {
+		s.idle = fmt.Sprintf("the request is answered %s: %s", s.other, detour)
 	}
 	return s, nil
 }
@@ -62,8 +87,13 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 	}
 	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
 	end := ""
-	if seen.counts[0] == 0 && since.counts[0] > 0 {
-		end = p.run.ended(since)
+	if seen.counts[0] == 0 {
+		if detour := cmp.Or(p.detour(s.first), p.detour(s.other)); detour != "" {
+			end = ": " + detour
+		} else if since.counts[0] > 0 {
+			end = p.run.ended(since)
+		}
+		s.idle = s.effects.reason + end
 	}
 	p.run.doubt("of two plain requests %s was seen, so something else may be counted (see %s)%s", effectsText(seen.counts[0]), sampleCheck, end)
 }

@@ -161,7 +161,7 @@ func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retr
 	f := p.effects(ctx, since, least, 1, in)
 	switch {
 	case f.verdict == Fail:
-		return failed("%s%s; the attempts were answered %s, %s and %s", f.reason, told, first, retry, again)
+		return f.because("%s%s; the attempts were answered %s, %s and %s", f.reason, told, first, retry, again)
 	case !f.ok():
 		return f
 	case !again.answered():

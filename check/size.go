@@ -294,7 +294,7 @@ func (p *probe) isAnother(ctx context.Context, since tally, other *intent, got r
 	}
 	switch f := p.effects(ctx, since, 0, 0, other); {
 	case f.verdict == Fail:
-		return failed("the other request was executed under the same key: %s", f.reason)
+		return f.because("the other request was executed under the same key: %s", f.reason)
 	case !f.ok():
 		return f
 	case got.fine():

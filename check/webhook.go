@@ -210,7 +210,7 @@ func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, fi
 	case f.ok():
 		return passedBut("the service tried again on its own")
 	}
-	return failed("the delivery was answered %s although its processing failed, and had %s", first, f.reason)
+	return f.because("the delivery was answered %s although its processing failed, and had %s", first, f.reason)
 }
 
 // redeliver repeats a delivery until it is accepted, a few times.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,10 @@ func TestHeadline(t *testing.T) {
 		with(verdict(check.Known)),
 		with(func(r *check.Report) { verdict(check.Pass)(r); r.Results = r.Results[:1] }),
 		with(func(r *check.Report) { r.Results[0].Verdict = check.Fail }),
+		with(func(r *check.Report) { r.Results[1].Effects = "more" }),
+		with(func(r *check.Report) { r.Results[1].Effects = "fewer" }),
+		with(func(r *check.Report) { r.Results[1].ID, r.Results[1].Effects = "RACE-04", "fewer" }),
+		with(func(r *check.Report) { r.Results[1].ID = "LOST-05" }),
 		with(func(r *check.Report) { r.Results[1].ID = "SCOPE-01" }),
 		with(func(r *check.Report) { r.Results[1].ID = "SCOPE-04" }),
 		with(func(r *check.Report) { r.Results[1].ID = "MIS-08" }),
@@ -111,6 +116,10 @@ func TestHeadline(t *testing.T) {
 		"Nothing new failed: 8 of 8 checks failed as the baseline expects.",
 		"The only check passed.",
 		"2 of 7 checks failed: even two plain requests do not work as they should.",
+		"1 of 7 checks failed: a repeated request is executed again.",
+		"1 of 7 checks failed: a request that should be executed has no effect.",
+		"1 of 7 checks failed: of requests that arrive together, some are never executed.",
+		"1 of 7 checks failed: after a lost answer, a retry does not get the answer.",
 		"1 of 7 checks failed: one user is given the answer of another.",
 		"1 of 7 checks failed: a cookie is stored with an answer, and given out again.",
 		"1 of 7 checks failed: a repeated request in another spelling is executed again.",
@@ -123,13 +132,19 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestHeadlineOfEveryCheck: every check has a headline for its failure.
+// TestHeadlineOfEveryCheck: every check has a headline for its failure, by its reason.
 func TestHeadlineOfEveryCheck(t *testing.T) {
 	t.Parallel()
 	for _, one := range check.Catalog() {
-		r := &check.Report{Results: []check.Result{{ID: one.ID, Says: one.Says, Verdict: check.Fail}}}
-		if got := report.Headline(r); strings.Contains(got, "see "+one.ID) {
-			t.Errorf("%s has no consequence: %s", one.ID, got)
+		for _, effects := range []string{"", "more", "fewer"} {
+			r := &check.Report{Results: []check.Result{{ID: one.ID, Says: one.Says, Verdict: check.Fail, Effects: effects}}}
+			got := report.Headline(r)
+			if strings.Contains(got, "see "+one.ID) {
+				t.Errorf("%s has no consequence: %s", one.ID, got)
+			}
+			if effects == "fewer" && regexp.MustCompile("executed (again|twice|more than once)|two records|processed again").MatchString(got) {
+				t.Errorf("%s, too few effects: %s", one.ID, got)
+			}
 		}
 	}
 }
