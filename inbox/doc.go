@@ -8,7 +8,7 @@
 //	v := in.HandleTx(ctx, store.Transactor(nil), message, book) // rows in the store's database
 //
 // A message is an intent: its scope is semel:inbox:CONSUMER, its name the message's ID, its
-// fingerprint the subject and the body. Headers are not part of it, because brokers change them.
+// fingerprint the subject, the key and the body. Headers are not part of it, because brokers change them.
 //
 //	                       handler: nil
 //	absent ──▶ claimed ──┬───────────────────────▶ completed: acknowledged, as is every later delivery

@@ -51,7 +51,9 @@ type delivery struct {
 	fn      Handler
 	key     semel.Key
 	fp      semel.Fingerprint
-	again   bool // the intent was taken over once
+	other   semel.Fingerprint // under which the message may be recorded as well
+	turned  bool              // fp and other have changed places
+	again   bool              // the intent was taken over once
 	// last is the fence of the last attempt's record, or greater than all.
 	last semel.Fence
 	// release is the operator's decision on a message from quarantine; nil for a delivery of the broker.
@@ -67,18 +69,22 @@ func (d *delivery) judge(caller context.Context) Verdict {
 	if d.transactor != nil && verdict.TransactionOf(caller) != nil {
 		return Verdict{After: d.in.pause(1), Reason: unavailable, Err: errInTransaction}
 	}
-	d.fp = d.message.fingerprint()
+	d.fp, d.other = d.in.fingerprints(&d.message)
 	d.key = d.in.key(d.message.ID)
 	if d.release != nil {
-		d.key.Name = d.release.intent
+		d.key.Name, d.fp, d.other = d.release.intent, d.release.fp, d.release.fp
 	} else if reason, err := d.malformed(); err != nil {
 		return d.quarantine(reason, 0, err)
 	}
-	first := d.in.guard
+	return d.attempt(d.first(), progress{}) //nolint:contextcheck // a delivery has a context of its own.
+}
+
+// first is the guard of an attempt that takes nothing over.
+func (d *delivery) first() *semel.Guard {
 	if d.transactor != nil {
-		first = d.in.rows
+		return d.in.rows
 	}
-	return d.attempt(first, progress{}) //nolint:contextcheck // a delivery has a context of its own.
+	return d.in.guard
 }
 
 // malformed returns why the message is not handled at all.
@@ -189,6 +195,9 @@ func (d *delivery) refused(err error) Verdict {
 		return d.in.reached(Verdict{Act: Ack, Reason: duplicate})
 	case errors.Is(err, semel.ErrCancelled):
 		return d.in.reached(Verdict{Act: Ack, Reason: cancelled})
+	case errors.Is(err, semel.ErrMismatch) && !d.turned && d.fp != d.other:
+		d.fp, d.other, d.turned = d.other, d.fp, true
+		return d.attempt(d.first(), progress{})
 	case errors.Is(err, semel.ErrMismatch):
 		return d.quarantine(mismatch, 0, err)
 	case errors.Is(err, semel.ErrInFlight):

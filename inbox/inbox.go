@@ -65,6 +65,10 @@ type Options struct {
 	// MaxBytes bounds a message with its subject and headers; a larger one is quarantined
 	// without being handled. Default 1 MiB.
 	MaxBytes int
+	// IgnoreKey leaves Message.Key out of what makes two messages the same, as programs do that were built before messages had
+	// keys. Set it while such a program works on the same store, which would otherwise quarantine repetitions that this one handled
+	// first, and leave it out afterwards: records of both kinds are recognised either way. See docs/rolling-deploys.md.
+	IgnoreKey bool
 	// Ask, when set, finds out whether a message with an unknown outcome was handled: rec is its
 	// record. [semel.Happened] completes it, [semel.NotHappened] has it handled again, and must
 	// also mean that it can no longer arrive. With [semel.StillUnknown], or an error, it is asked
@@ -189,6 +193,15 @@ func (in *Inbox) warn() {
 // key is that of a message's intent.
 func (in *Inbox) key(name string) semel.Key {
 	return semel.Key{Scope: intentScope + in.opts.Consumer, Name: name}
+}
+
+// fingerprints returns that under which a message is recorded, and another one under which it may have been.
+func (in *Inbox) fingerprints(m *Message) (fp, other semel.Fingerprint) {
+	keyed, keyless := m.fingerprints()
+	if in.opts.IgnoreKey {
+		return keyless, keyed
+	}
+	return keyed, keyless
 }
 
 // pause returns the wait after the attempt, or the question, with that number.

@@ -11,7 +11,8 @@ import (
 type Message struct {
 	ID      string            // names the intent: given by the producer, the same at every delivery
 	Subject string            // topic, subject, or exchange and routing key
-	Body    []byte            // must not be changed
+	Key     []byte            // Kafka's record key, or that of an outbox; nil for none. Must not be changed
+	Body    []byte            // nil for Kafka's tombstone, which deletes what Key names. Must not be changed
 	Header  map[string]string // the first value of each
 	// Deliveries counts the deliveries of this message as far as the broker tells, this one
 	// included; 0 means that it does not tell. It is a hint that the message may have come before,
@@ -19,18 +20,29 @@ type Message struct {
 	Deliveries int
 }
 
-// fingerprint covers what a repetition must have in common with the first delivery:
-// brokers change headers.
-func (m *Message) fingerprint() semel.Fingerprint {
+// fingerprints cover what a repetition must have in common with the first delivery: subject, body and key. Brokers change
+// headers. The key counts because a tombstone, or a body such as {"active": false}, leaves to it whom it is about: two keys under one
+// ID are two wishes, and the second must not pass for done.
+//
+// keyless leaves it out. It is the fingerprint of a message without a key, and what programs recorded that did not know keys.
+func (m *Message) fingerprints() (keyed, keyless semel.Fingerprint) {
 	var h semel.Hasher
 	h.Add(m.Subject)
 	h.AddBytes(m.Body)
-	return h.Sum()
+	keyless = h.Sum()
+	if m.Key == nil {
+		return keyless, keyless
+	}
+	h.AddBytes(m.Key)
+	if m.Body == nil {
+		h.Add("tombstone")
+	}
+	return h.Sum(), keyless
 }
 
 // size returns the bytes of the message.
 func (m *Message) size() int {
-	n := len(m.ID) + len(m.Subject) + len(m.Body)
+	n := len(m.ID) + len(m.Subject) + len(m.Key) + len(m.Body)
 	for name, value := range m.Header {
 		n += len(name) + len(value)
 	}
@@ -86,7 +98,7 @@ type Verdict struct {
 //	quarantine  attempts     it failed Options.MaxAttempts times
 //	            final        its handler's error will not go away
 //	            unknown      it may have happened
-//	            mismatch     its ID was used for another message
+//	            mismatch     its ID was used for another message: subject, key or body differ
 //	            no-id        it has no ID
 //	            bad-id       its ID is too long or malformed
 //	            too-large    it is larger than Options.MaxBytes

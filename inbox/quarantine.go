@@ -26,6 +26,7 @@ type held struct {
 	Retention  int64             `json:"retention_ms"` // of what is remembered of a message that was handled
 	ID         string            `json:"id"`
 	Subject    string            `json:"subject"`
+	Key        []byte            `json:"key,omitzero"` // absent for none
 	Header     map[string]string `json:"header,omitempty"`
 	Body       []byte            `json:"body"`
 	Deliveries int               `json:"deliveries,omitempty"`
@@ -58,9 +59,11 @@ func exactOf(m *Message) *exact {
 
 func (h *held) message() Message {
 	if h.Exact == nil {
-		return Message{ID: h.ID, Subject: h.Subject, Body: h.Body, Header: h.Header}
+		return Message{ID: h.ID, Subject: h.Subject, Key: h.Key, Body: h.Body, Header: h.Header, Deliveries: h.Deliveries}
 	}
-	m := Message{ID: string(h.Exact.ID), Subject: string(h.Exact.Subject), Body: h.Body, Header: map[string]string{}}
+	m := Message{
+		ID: string(h.Exact.ID), Subject: string(h.Exact.Subject), Key: h.Key, Body: h.Body, Header: map[string]string{}, Deliveries: h.Deliveries,
+	}
 	for _, field := range h.Exact.Header {
 		m.Header[string(field[0])] = string(field[1])
 	}
@@ -83,12 +86,16 @@ func (in *Inbox) copyKey(id string, fp semel.Fingerprint, earlier int) semel.Key
 func (d *delivery) quarantine(reason Reason, begun int, why error) Verdict {
 	h := held{
 		Form: form, Consumer: d.in.opts.Consumer, Retention: d.in.opts.Retention.Milliseconds(),
-		ID: d.message.ID, Subject: d.message.Subject, Header: d.message.Header, Body: d.message.Body,
+		ID: d.message.ID, Subject: d.message.Subject, Key: d.message.Key, Header: d.message.Header, Body: d.message.Body,
 		Deliveries: d.message.Deliveries, Reason: reason, Why: verdict.CutNote(why.Error(), maxWhyBytes), Attempts: begun,
 		Exact: exactOf(&d.message),
 	}
+	fp := d.fp
+	if reason.nameless() && d.release == nil { // the copy alone tells it from another message, whatever Options.IgnoreKey says
+		fp, _ = d.message.fingerprints()
+	}
 	for ; ; h.Earlier++ {
-		rec, err := d.in.hold(d.ctx, d.in.copyKey(d.message.ID, d.fp, h.Earlier), d.fp, &h)
+		rec, err := d.in.hold(d.ctx, d.in.copyKey(d.message.ID, fp, h.Earlier), fp, &h)
 		var dec decision
 		if err == nil && rec != nil {
 			dec, err = d.in.decided(d.ctx, rec)

@@ -251,7 +251,10 @@ type releaseKey struct{}
 // releaseFrom returns the decision under which the message is handled, if there is one.
 func (in *Inbox) releaseFrom(ctx context.Context, m *Message) *release {
 	r, ok := ctx.Value(releaseKey{}).(*release)
-	if !ok || r.inbox != in || r.id != m.ID || r.fp != m.fingerprint() {
+	if !ok || r.inbox != in || r.id != m.ID {
+		return nil
+	}
+	if keyed, keyless := m.fingerprints(); r.fp != keyed && r.fp != keyless {
 		return nil
 	}
 	r.found.Store(true)

@@ -28,6 +28,9 @@ func TestExactBytes(t *testing.T) {
 		"header":       {ID: "1", Subject: "a", Body: []byte{}, Header: map[string]string{"trace": "\xff\xfe", "\x80": "ä"}},
 		"no header":    {ID: "1", Subject: "\xff", Body: []byte("a"), Header: map[string]string{}},
 		"id":           {ID: "\xff1", Subject: "a", Body: []byte("a"), Header: map[string]string{"trace": "1"}},
+		"key":          {ID: "1", Subject: "a", Key: []byte{0, 0xff, '\n'}, Body: []byte("a"), Header: map[string]string{"trace": "1"}},
+		"empty key":    {ID: "1", Subject: "\xff", Key: []byte{}, Body: []byte("a"), Header: map[string]string{}, Deliveries: 3},
+		"tombstone":    {ID: "1", Subject: "a", Key: []byte("customer-17"), Header: map[string]string{"trace": "1"}},
 		"all is UTF-8": {ID: "1", Subject: "\u2028\ufffd", Body: []byte("a"), Header: map[string]string{"<&>": "\"\\"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -160,7 +160,7 @@ func (p *partition) committed() bool {
 
 // received returns a record as the inbox takes it.
 func received(r *kgo.Record, id string) inbox.Message {
-	m := inbox.Message{ID: id, Subject: r.Topic, Body: r.Value, Header: make(map[string]string, len(r.Headers))}
+	m := inbox.Message{ID: id, Subject: r.Topic, Key: r.Key, Body: r.Value, Header: make(map[string]string, len(r.Headers))}
 	for _, h := range r.Headers {
 		if _, seen := m.Header[h.Key]; !seen {
 			m.Header[h.Key] = string(h.Value)

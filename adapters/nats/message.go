@@ -40,6 +40,12 @@ func received(msg jetstream.Msg) (inbox.Message, error) {
 		ID: header.Get(IDHeader), Subject: msg.Subject(), Body: msg.Data(), Header: make(map[string]string, len(header)),
 		Deliveries: int(min(at.NumDelivered, 1<<30)),
 	}
+	if values := header[KeyHeader]; len(values) > 0 {
+		m.Key = []byte(values[0])
+	}
+	if m.Body == nil { // NATS has no message without a body: nil is Kafka's tombstone
+		m.Body = []byte{}
+	}
 	for name, values := range header {
 		if len(values) > 0 {
 			m.Header[name] = values[0]

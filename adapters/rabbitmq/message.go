@@ -38,6 +38,12 @@ func received(d *amqp.Delivery) inbox.Message {
 			m.Header[name] = fmt.Sprint(v)
 		}
 	}
+	if key, ok := m.Header[KeyHeader]; ok {
+		m.Key = []byte(key)
+	}
+	if m.Body == nil { // RabbitMQ has no message without a body: nil is Kafka's tombstone
+		m.Body = []byte{}
+	}
 	if d.Redelivered {
 		m.Deliveries = 2
 	}

@@ -70,6 +70,7 @@ type messagePage struct {
 
 	Bytes    int
 	Expires  string
+	Key      string // or why it is not shown
 	Headers  []header
 	Body     string // or why it is not shown
 	Readable bool
@@ -107,6 +108,7 @@ func (c *Console) message(k *call, status int) {
 		for _, name := range slices.Sorted(maps.Keys(h.Message.Header)) {
 			p.Headers = append(p.Headers, header{name, h.Message.Header[name]})
 		}
+		p.Key, _ = shown(h.Message.Key)
 		p.Body, p.Readable = shown(h.Message.Body)
 	}
 	c.show(k, status, "message_held", "Message in quarantine", p)

@@ -55,7 +55,7 @@ func newQuarantineList(p *process, shared *recordsFlags) *cobra.Command {
 		Short: "List messages in quarantine, newest first",
 		Long: `Lists messages in quarantine, newest first: a table on a terminal, tab-separated
 columns under one line of titles elsewhere, and with --json one object per line, with
-the headers and the body, which is in base64.
+the headers, and with key and body in base64.
 
 The state of a message is waiting (for you), released (its consumer is about to handle it), and
 with --all handled or dropped. A message that cannot be read, because its key is missing or
@@ -129,6 +129,7 @@ type heldView struct {
 	Consumer string            `json:"consumer"`
 	ID       string            `json:"id"`
 	Subject  string            `json:"subject"`
+	Key      []byte            `json:"key,omitzero"`
 	Header   map[string]string `json:"header,omitempty"`
 	Body     []byte            `json:"body"`
 	Reason   string            `json:"reason"`
@@ -143,7 +144,8 @@ type heldView struct {
 
 func viewHeld(h *inbox.Held) heldView {
 	return heldView{
-		Digest: h.Digest.String(), Consumer: h.Consumer, ID: h.Message.ID, Subject: h.Message.Subject, Header: h.Message.Header, Body: h.Message.Body,
+		Digest: h.Digest.String(), Consumer: h.Consumer, ID: h.Message.ID, Subject: h.Message.Subject, Key: h.Message.Key,
+		Header: h.Message.Header, Body: h.Message.Body,
 		Reason: string(h.Reason), Why: h.Why, Attempts: h.Attempts, Earlier: h.Earlier,
 		At: operatorview.Time(h.At), Expires: operatorview.Time(h.Expires), State: heldState(h), Error: errorOf(h),
 	}
