@@ -24,10 +24,11 @@ import (
 //   - a result: completed; every later caller gets it;
 //   - an error made with [MarkFinal]: completed; every later caller gets a
 //     [*FinalError] with the same message;
-//   - an error made with [MarkUnknown], a context's end or a time-out: unknown,
-//     because it may or may not have happened;
+//   - an error made with [MarkUnknown], a context's end, a time-out, or a panic:
+//     unknown, because it may or may not have happened. An error made from a panic is
+//     recognised if it is the runtime's, or if the name of its type says so;
 //   - an error made with [MarkReleased]: released;
-//   - any other error, or a panic: as [Policy.UnknownOnError] says.
+//   - any other error: as [Policy.UnknownOnError] says.
 //
 // When fn succeeded but its result could not be recorded, Do returns the
 // result together with an error that wraps [ErrNotStored].
@@ -54,7 +55,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 		case happened:
 			_ = claim.CompleteWithout(nil) // it comes from the result's own methods
 		case !returned:
-			_ = settleError(claim, errors.New("panic"))
+			_ = claim.Unknown("panic")
 		}
 	}()
 	v, err := fn(work)
@@ -87,17 +88,17 @@ func keep[T any](g *Guard, v T) (outcome []byte, read T, err error) {
 
 // settleError settles a claim whose work returned an error.
 func settleError(claim *Claim, err error) error {
-	marked, ok := errors.AsType[*markedError](err)
+	marked := mark.Of[State](err)
 	switch {
-	case ok && marked.state == StateCompleted:
+	case marked == StateCompleted:
 		outcome, err := envelope.OfError(err.Error())
 		if err != nil {
 			return claim.CompleteWithout(nil)
 		}
 		return claim.Complete(outcome, nil)
-	case ok && marked.state == StateReleased:
+	case marked == StateReleased:
 		return claim.Release(err.Error())
-	case ok && marked.state == StateUnknown, mark.TimedOut(err), claim.guard.policy.UnknownOnError:
+	case marked == StateUnknown, mark.Open(err), claim.guard.policy.UnknownOnError:
 		return claim.Unknown(err.Error())
 	}
 	return claim.Release(err.Error())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,33 +102,37 @@ func TestDoSettlesByWhatTheWorkReturns(t *testing.T) {
 	}
 }
 
+// A panic is unknown (promise 3), whether it goes through Do or a layer in the work turns it into an error.
 func TestDoPanics(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		policy semel.Policy
-		next   error
-	}{
-		"released by default":  {},
-		"unknown for payments": {policy: semel.PaymentPolicy(), next: semel.ErrUnknown},
+	for name, work := range map[string]func(context.Context) (int, error){
+		"through Do": func(context.Context) (int, error) { panic("boom") },
+		"recovered by the work": func(context.Context) (n int, err error) {
+			defer func() { err, _ = recover().(error) }()
+			return []int{}[n], nil
+		},
+		"runtime.Goexit": func(context.Context) (int, error) {
+			runtime.Goexit()
+			return 0, nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuard(t, memstore.New(nil), &semel.Options{Policy: tt.policy})
-			func() {
+			g := newGuard(t, memstore.New(nil), nil)
+			var running sync.WaitGroup
+			running.Go(func() {
 				defer func() {
-					if p := recover(); p != "boom" {
+					if p := recover(); (p == "boom") != (name == "through Do") {
 						t.Errorf("recovered %v, want the panic to pass through", p)
 					}
 				}()
-				_, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
-					func(context.Context) (int, error) { panic("boom") })
-				t.Errorf("returned with %v", err)
-			}()
-			_, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(),
-				func(context.Context) (int, error) { return 1, nil })
-			if !errors.Is(err, tt.next) {
-				t.Errorf("second: got %v, want %v", err, tt.next)
-			}
+				_, err := semel.Do(t.Context(), g, testKey("a"), testFingerprint(), work)
+				if _, ok := errors.AsType[runtime.Error](err); !ok {
+					t.Errorf("returned with %v", err)
+				}
+			})
+			running.Wait()
+			mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/envelope"
+	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -99,22 +100,22 @@ func zero[T any]() (v T) { return v }
 // settleTxError ends the transaction of work that returned an error; again
 // says that another round can find an answer.
 func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
-	marked, ok := errors.AsType[*markedError](err)
+	marked := mark.Of[State](err)
 	note := err.Error()
 	switch {
-	case ok && marked.state == StateCompleted:
+	case marked == StateCompleted:
 		outcome, jsonErr := envelope.OfError(note)
 		if jsonErr != nil {
 			return false, claim.Rollback(note)
 		}
 		err := claim.Final(outcome, nil)
 		return errors.Is(err, ErrLost), err // another attempt has the answer
-	case ok && marked.state == StateUnknown:
+	case marked == StateUnknown:
 		return false, claim.Unknown(note)
 	case claim.Conflict(err):
 		again := claim.Context().Err() == nil
 		return again, claim.Rollback(note)
-	case !ok && claim.guard.policy.UnknownOnError:
+	case marked == StateAbsent && claim.guard.policy.UnknownOnError:
 		return false, claim.Unknown(note)
 	}
 	return false, claim.Rollback(note)

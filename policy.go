@@ -96,9 +96,9 @@ type Policy struct {
 	// MaxOutcomeBytes is the largest outcome kept. A larger one is settled as
 	// completed without it. Default 1 MiB.
 	MaxOutcomeBytes int
-	// UnknownOnError says that work which returns an error or panics may have
-	// happened, unless the error says more (see MarkReleased). Otherwise it means
-	// that nothing happened, and a retry executes.
+	// UnknownOnError says that work which returns an error may have happened,
+	// unless the error says more (see MarkReleased). Otherwise an error means
+	// that nothing happened, and a retry executes. A panic means it in transactions alone.
 	UnknownOnError bool
 	// OnUnknown is Refuse unless set.
 	OnUnknown OnUnknown

@@ -138,7 +138,7 @@ func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
 		return Verdict{Act: Ack, Reason: handled}, nil
 	case marked == semel.StateCompleted:
 		return d.keep(final, doomed, so, err)
-	case marked == semel.StateUnknown, panicked, marked == semel.StateAbsent && mark.TimedOut(err):
+	case marked == semel.StateUnknown, panicked, marked == semel.StateAbsent && mark.Open(err):
 		if d.in.opts.Ask == nil {
 			return d.keep(unknown, open, so, err)
 		}

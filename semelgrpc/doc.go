@@ -4,8 +4,8 @@
 //	guard, err := semel.New(store, nil)
 //	door, err := semelgrpc.New(guard, semelgrpc.ScopeBy(accountOf), nil)
 //	server := grpc.NewServer(
-//		grpc.ChainUnaryInterceptor(authorise, door.Unary),
-//		grpc.ChainStreamInterceptor(authoriseStream, door.Stream))
+//		grpc.ChainUnaryInterceptor(recover, authorise, door.Unary),
+//		grpc.ChainStreamInterceptor(recoverStream, authoriseStream, door.Stream))
 //
 // The key is the metadata idempotency-key, or a string field of the request such as request_id. unary.go walks a call
 // through the door:

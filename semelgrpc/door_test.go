@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,13 +78,16 @@ func (s *service) wantRan(t *testing.T, why string, want int32) {
 // doorOptions are the parts of a door that a test may replace.
 type doorOptions struct {
 	semelgrpc.Options
-	guard  semel.Options
-	store  semel.Store
-	scope  semelgrpc.ScopeFunc
-	outer  []grpc.UnaryServerInterceptor // outside of the door
-	server []grpc.ServerOption
-	dial   []grpc.DialOption
-	add    func(*grpc.Server) // further services
+	guard semel.Options
+	store semel.Store
+	scope semelgrpc.ScopeFunc
+	outer []grpc.UnaryServerInterceptor // outside of the door
+	inner []grpc.UnaryServerInterceptor // inside of it
+
+	outerStream, innerStream []grpc.StreamServerInterceptor
+	server                   []grpc.ServerOption
+	dial                     []grpc.DialOption
+	add                      func(*grpc.Server) // further services
 }
 
 // door is a server over TCP with the interceptors in place, and a client of it.
@@ -120,7 +124,8 @@ func newDoor(tb testing.TB, o doorOptions) *door {
 	interceptor, err := semelgrpc.New(d.guard, o.scope, &o.Options)
 	noError(tb, err)
 	server := grpc.NewServer(append(o.server,
-		grpc.ChainUnaryInterceptor(append(o.outer, interceptor.Unary)...), grpc.ChainStreamInterceptor(interceptor.Stream))...)
+		grpc.ChainUnaryInterceptor(slices.Concat(o.outer, []grpc.UnaryServerInterceptor{interceptor.Unary}, o.inner)...),
+		grpc.ChainStreamInterceptor(slices.Concat(o.outerStream, []grpc.StreamServerInterceptor{interceptor.Stream}, o.innerStream)...))...)
 	pb.RegisterTestServiceServer(server, d.service)
 	if o.add != nil {
 		o.add(server)

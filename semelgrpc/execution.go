@@ -128,9 +128,11 @@ func (run *execution) disposition(code codes.Code, err error) (semel.State, stri
 		return semel.StateReleased, note
 	case run.claim.Context().Err() != nil: // it may have been cut off halfway
 		return semel.StateUnknown, note + " after the claim's time had ended"
+	case lostAnswer(code) || mark.Open(err): // a panic below us was recovered, or the work was cut off
+		return semel.StateUnknown, note
 	case releases(code):
 		return semel.StateReleased, note
-	case lostAnswer(code) || mark.TimedOut(err) || run.c.i.guard.Policy().UnknownOnError:
+	case run.c.i.guard.Policy().UnknownOnError:
 		return semel.StateUnknown, note
 	}
 	return semel.StateReleased, note
@@ -198,7 +200,8 @@ func (run *execution) settleOtherwise(state semel.State, note string) {
 }
 
 // settlePanic records that the handler did not return. A panic that no interceptor recovers ends the process, and leaves
-// the outcome unknown, so one that is recovered does as well.
+// the outcome unknown, so one that is recovered outside of the door does as well. For one that is recovered inside, see
+// disposition.
 func (run *execution) settlePanic() {
 	state := semel.StateUnknown
 	if run.tx != nil { // it rolls back

@@ -37,7 +37,9 @@ func (i *Interceptor) open(ctx context.Context, method string, policy KeyPolicy)
 }
 
 // Unary is a [grpc.UnaryServerInterceptor]. Chain it inside of what authenticates and authorises the caller, so that
-// replays are authorised too.
+// replays are authorised too, and inside of what recovers panics, retries, or answers when a time is up. An inner interceptor
+// that turns a panic into an error may say that nothing happened when something did; one that retries repeats the handler
+// within one claim.
 func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	policy := i.methods.policy(info.FullMethod, i.set.decide)
 	if policy == KeyIgnored {

@@ -18,13 +18,19 @@ func TestOf(t *testing.T) {
 		err  error
 		want semel.State
 	}{
-		"nil":                  {nil, semel.StateAbsent},
-		"none":                 {plain, semel.StateAbsent},
-		"final":                {semel.MarkFinal(plain), semel.StateCompleted},
-		"wrapped":              {fmt.Errorf("charge: %w", semel.MarkUnknown(plain)), semel.StateUnknown},
-		"the outermost counts": {semel.MarkReleased(semel.MarkFinal(plain)), semel.StateReleased},
-		"one of several":       {errors.Join(plain, semel.MarkFinal(plain)), semel.StateCompleted},
-		"a replay has none":    {&semel.FinalError{Message: "no"}, semel.StateAbsent},
+		"nil":                         {nil, semel.StateAbsent},
+		"none":                        {plain, semel.StateAbsent},
+		"final":                       {semel.MarkFinal(plain), semel.StateCompleted},
+		"wrapped":                     {fmt.Errorf("charge: %w", semel.MarkUnknown(plain)), semel.StateUnknown},
+		"the outermost counts":        {semel.MarkReleased(semel.MarkFinal(plain)), semel.StateReleased},
+		"one of several":              {errors.Join(plain, semel.MarkFinal(plain)), semel.StateCompleted},
+		"unknown before released":     {errors.Join(semel.MarkReleased(plain), semel.MarkUnknown(plain)), semel.StateUnknown},
+		"completed before released":   {fmt.Errorf("%w, %w", semel.MarkReleased(plain), semel.MarkFinal(plain)), semel.StateCompleted},
+		"unknown before completed":    {errors.Join(semel.MarkFinal(plain), semel.MarkUnknown(plain)), semel.StateUnknown},
+		"released next to a time-out": {errors.Join(semel.MarkReleased(plain), context.DeadlineExceeded), semel.StateUnknown},
+		"a released time-out":         {semel.MarkReleased(context.DeadlineExceeded), semel.StateReleased},
+		"released next to a failure":  {errors.Join(semel.MarkReleased(plain), plain), semel.StateReleased},
+		"a replay has none":           {&semel.FinalError{Message: "no"}, semel.StateAbsent},
 	} {
 		if got := mark.Of[semel.State](test.err); got != test.want {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
@@ -32,13 +38,47 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestTimedOut(t *testing.T) {
+func TestOpen(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]bool{
 		errors.New("down"): false, context.Canceled: true, fmt.Errorf("call: %w", context.DeadlineExceeded): true, os.ErrDeadlineExceeded: true, os.ErrClosed: false,
+		errors.Join(os.ErrClosed, context.Canceled): true,
 	} {
-		if got := mark.TimedOut(err); got != want {
+		if got := mark.Open(err); got != want || mark.TimedOut(err) != want {
 			t.Errorf("%v: got %v, want %v", err, got, want)
 		}
+	}
+}
+
+// caughtPanic is an error of a layer that recovers.
+type caughtPanic struct{ value any }
+
+func (caughtPanic) Error() string { return "caught" }
+
+// recovered returns what a layer that recovers f returns: the panic's value, if that is an error.
+func recovered(f func()) (err error) {
+	defer func() { err, _ = recover().(error) }()
+	f()
+	return nil
+}
+
+func TestOpenAfterAPanic(t *testing.T) {
+	t.Parallel()
+	var none map[string]int
+	for name, err := range map[string]error{
+		"by value":        caughtPanic{"no"},
+		"by pointer":      &caughtPanic{"no"},
+		"wrapped":         fmt.Errorf("handler: %w", &caughtPanic{"no"}),
+		"one of several":  errors.Join(os.ErrClosed, fmt.Errorf("handler: %w", caughtPanic{"no"})),
+		"of the runtime":  recovered(func() { none["x"] = 1 }),
+		"a type mismatch": fmt.Errorf("handler: %w", recovered(func() { _ = any(none).(string) })),
+		"of nil":          recovered(func() { panic(nil) }),
+	} {
+		if !mark.Open(err) || mark.TimedOut(err) {
+			t.Errorf("%s: Open(%v) is false, or TimedOut is true", name, err)
+		}
+	}
+	if mark.Open(nil) {
+		t.Error("nil is open")
 	}
 }
