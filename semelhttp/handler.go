@@ -59,7 +59,8 @@ func New(g *semel.Guard, scope ScopeFunc, opts *Options) (*Middleware, error) {
 }
 
 // Handler wraps next. Mount it inside of what authenticates and authorises the
-// caller, so that replays are authorised too.
+// caller, so that replays are authorised too, and inside of what recovers panics,
+// retries, or answers when a time is up.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.serve(w, r, next) //nolint:contextcheck // the request brings its context.
