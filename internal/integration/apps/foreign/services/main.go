@@ -1,0 +1,74 @@
+// Command services is one shop, three times: with the middleware that its first argument names, on the port that its
+// second one names.
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "services:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("got %d arguments, want the name of a middleware and a port", len(args))
+	}
+	address := "127.0.0.1:" + args[1]
+	switch args[0] {
+	case "fiber-v2":
+		return fiberV2(address)
+	case "fiber-v3":
+		return fiberV3(address)
+	case "moov-base":
+		return moovBase(address)
+	}
+	return fmt.Errorf("unknown middleware %q", args[0])
+}
+
+// shop carries orders out. It is safe for concurrent use.
+type shop struct {
+	mu     sync.Mutex // guards the field below
+	orders int
+}
+
+// one is an order.
+type one struct {
+	ID    int    `json:"id"`
+	Owner string `json:"owner"`
+	Item  string `json:"item"`
+}
+
+// work is the time that an order takes.
+const work = 30 * time.Millisecond
+
+// order returns the status and the answer of an order. A request is recognised by its Authorization header.
+func (s *shop) order(authorization, item string) (int, any) {
+	owner := map[string]string{"Bearer ann": "ann", "Bearer bob": "bob"}[authorization]
+	switch {
+	case owner == "":
+		return 401, map[string]string{"error": "who are you?"}
+	case item == "":
+		return 422, map[string]string{"error": "which item?"}
+	}
+	<-time.After(work)
+	if len(item) >= 6 && item[:6] == "cursed" {
+		return 500, map[string]string{"error": "out of order"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.orders++
+	return 201, one{s.orders, owner, item}
+}
+
+func (s *shop) count() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int{"total": s.orders}
+}
