@@ -11,6 +11,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/ids"
 	"github.com/semel-dev/semel/internal/job"
 )
 
@@ -53,8 +54,16 @@ func New(g *semel.Guard, o *Options) (*Tasks, error) {
 func nameOf(ctx context.Context, _ *asynq.Task) string {
 	queue, _ := asynq.GetQueueName(ctx)
 	id, _ := asynq.GetTaskID(ctx)
-	return job.Name(queue, id)
+	return ids.Compose(queue, id)
 }
+
+// keyOf returns the key of the work of a task.
+func keyOf(task *asynq.Task, name string) semel.Key { return job.Key("asynq", name, task.Type()) }
+
+// KeyFor returns the key of the task under whose context a handler works, for a service that deduplicates: the same in every attempt,
+// whatever the guard's secrets are, and another for every other task. For tasks that [Options.Key] leaves unprotected it is made of the
+// queue and the id. It is empty outside of [Tasks.Middleware].
+func KeyFor(ctx context.Context) string { return job.KeyFor(ctx) }
 
 var _ asynq.MiddlewareFunc = (*Tasks)(nil).Middleware
 
@@ -66,10 +75,10 @@ func (t *Tasks) Middleware(next asynq.Handler) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 		name := t.key(ctx, task)
 		if name == "" {
-			return next.ProcessTask(ctx, task)
+			return next.ProcessTask(job.With(ctx, keyOf(task, nameOf(ctx, task))), task)
 		}
 		fp := semel.FingerprintOf([]byte(task.Type()), task.Payload())
-		v := job.Run(ctx, semel.Do[struct{}], t.guard, job.Key("asynq", task.Type(), name), fp, func(ctx context.Context) error {
+		v := job.Run(ctx, semel.Do[struct{}], t.guard, keyOf(task, name), fp, func(ctx context.Context) error {
 			return next.ProcessTask(ctx, task)
 		})
 		switch v.Act {

@@ -195,6 +195,39 @@ func TestIDInTwoQueues(t *testing.T) {
 	s.wantEffects(t, "us:report", 1)
 }
 
+// A task runs once whatever its id is, and its handler has a key for services.
+func TestAnyID(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	keys := make(chan string, 8)
+	tasks, err := semelasynq.New(s.guard, nil)
+	claimtest.NoError(t, err)
+	mux := asynq.NewServeMux()
+	mux.Use(tasks.Middleware)
+	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
+		keys <- semelasynq.KeyFor(ctx)
+		return nil
+	})
+	server := asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond})
+	claimtest.NoError(t, server.Start(mux))
+	t.Cleanup(server.Shutdown)
+	seen := map[string]bool{}
+	for _, id := range []string{strings.Repeat("é", 130), "a\nb", "a\x00b", "Ame\u0301lie", "Am\u00e9lie", "a b "} {
+		for range 2 {
+			s.enqueue(t, id, "1250")
+			s.wantEnd(t, id, 0, "")
+		}
+		if len(keys) != 1 {
+			t.Fatalf("%q ran %d times", id, len(keys))
+		}
+		key := <-keys
+		if len(key) != 64 || seen[key] {
+			t.Errorf("%q: got the key %q for services", id, key)
+		}
+		seen[key] = true
+	}
+}
+
 // With the option of docs/upgrade.md, what a worker of the first key did is done.
 func TestFirstKey(t *testing.T) {
 	t.Parallel()

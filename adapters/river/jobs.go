@@ -67,7 +67,8 @@ func New(g *semel.Guard, o *Options) (*Jobs, error) {
 	return j, nil
 }
 
-// keyOfRow names a row of River's table. The time tells it from a later row with its id, after the table was emptied.
+// keyOfRow names a row of River's table. The time tells it from a later row with its id, after the table was emptied, and from a row of
+// another database.
 func keyOfRow(row *rivertype.JobRow) string {
 	return fmt.Sprintf("%d@%s", row.ID, row.CreatedAt.UTC().Format(time.RFC3339Nano))
 }
@@ -105,7 +106,7 @@ func (j *Jobs) InsertTx(
 func (j *Jobs) Work(ctx context.Context, row *rivertype.JobRow, doInner func(context.Context) error) error {
 	name := j.key(row)
 	if name == "" {
-		return doInner(ctx)
+		return doInner(job.With(ctx, keyOf(row, keyOfRow(row))))
 	}
 	return j.run(ctx, semel.Do[struct{}], row, name, func(ctx context.Context) error {
 		err := doInner(ctx)
@@ -169,4 +170,9 @@ func (j *Jobs) run(ctx context.Context, do job.Do, row *rivertype.JobRow, name s
 }
 
 // keyOf returns the key of the work of a job.
-func keyOf(row *rivertype.JobRow, name string) semel.Key { return job.Key("river", row.Kind, name) }
+func keyOf(row *rivertype.JobRow, name string) semel.Key { return job.Key("river", name, row.Kind) }
+
+// KeyFor returns the key of the job under whose context a worker works, for a service that deduplicates: the same in every attempt,
+// whatever the guard's secrets are, and another for every other job. For jobs that [Options.Key] leaves unprotected it is made of the
+// row's id and time. It is empty outside of [Jobs.Work] and [WorkTx].
+func KeyFor(ctx context.Context) string { return job.KeyFor(ctx) }

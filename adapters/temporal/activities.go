@@ -15,7 +15,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/job"
-	"github.com/semel-dev/semel/internal/sfv"
 )
 
 // maxResultBytes is the largest result that is kept unless the policy has a limit: a payload of Temporal's 2 MiB, in the envelope of a record.
@@ -29,8 +28,9 @@ type Options struct {
 	// Reconcile, an activity that may have happened is looked up.
 	Policy semel.Policy
 	// Key names the work of an activity: activities of one namespace, type and name happen once together, and their arguments must be the same.
-	// Nil for the ids of the workflow, its run and the activity, so that a reset or a retried workflow runs it again. Activities for which it
-	// returns "" run unprotected.
+	// Nil for the ids of the workflow, its run and the activity, and whether it is a local one, so that a reset or a retried workflow runs it
+	// again. The ActivityID of a local activity is its number in the run, whichever attempt it is; a regular activity may have the same.
+	// Activities for which it returns "" run unprotected.
 	Key func(activity.Info) string
 	// AskAgain is the pause after which Temporal repeats an attempt whose outcome is unknown, until an operator or Reconcile has settled the
 	// record. Each repetition counts as an attempt. Default 0: the activity fails.
@@ -107,7 +107,12 @@ type inbound struct {
 // ExecuteActivity implements interceptor.ActivityInboundInterceptor.
 func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	a, info := i.activities, activity.GetInfo(ctx)
+	if info.IsLocalActivity {
+		info.ActivityID = cmp.Or(numberFrom(ctx), info.ActivityID)
+	}
 	name := a.key(info)
+	key := keyOf(&info, cmp.Or(name, nameOf(info)))
+	ctx = job.With(ctx, key)
 	if name == "" {
 		return i.Next.ExecuteActivity(ctx, in)
 	}
@@ -120,7 +125,7 @@ func (i *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		result         any
 		failed, unkept error
 	)
-	kept, err := semel.Do(ctx, a.view(ctx, &info), keyOf(&info, name), fp, func(ctx context.Context) (outcome []byte, err error) {
+	kept, err := semel.Do(ctx, a.view(ctx, &info), key, fp, func(ctx context.Context) (outcome []byte, err error) {
 		ran = true
 		if result, failed = i.Next.ExecuteActivity(ctx, in); failed == nil {
 			outcome, unkept = a.keep(ctx, &info, result)
@@ -241,19 +246,22 @@ func typeOf(err error) string {
 	return "SemelFinal"
 }
 
-// nameOf names an activity of a workflow, or one that was started on its own.
+// nameOf names an activity of a workflow, or one that was started on its own. Local activities are numbered apart from others.
 func nameOf(info activity.Info) string {
-	return info.WorkflowExecution.ID + "/" + cmp.Or(info.WorkflowExecution.RunID, info.ActivityRunID) + "/" + info.ActivityID
+	run := cmp.Or(info.WorkflowExecution.RunID, info.ActivityRunID)
+	if info.IsLocalActivity {
+		run += ":local"
+	}
+	return info.WorkflowExecution.ID + "/" + run + "/" + info.ActivityID
 }
 
-// keyOf returns the key of the work of an activity. Temporal's ids may be longer than a key, or have other characters.
+// keyOf returns the key of the work of an activity.
 func keyOf(info *activity.Info, name string) semel.Key {
-	k := job.Key("temporal", info.Namespace+":"+info.ActivityType.Name, name)
-	if len(k.Scope) > semel.MaxScopeBytes || !sfv.Printable(k.Scope) {
-		k = job.Key("temporal", semel.FingerprintOf([]byte(info.Namespace), []byte(info.ActivityType.Name)).String(), name)
-	}
-	if len(name) > semel.MaxKeyBytes || !sfv.Printable(name) {
-		k.Name = semel.FingerprintOf([]byte(name)).String()
-	}
-	return k
+	return job.Key("temporal", name, info.Namespace, info.ActivityType.Name)
 }
+
+// KeyFor returns the key of the activity under whose context a function works, for a service that deduplicates: the same in every attempt,
+// whatever the guard's secrets are, and another for every other activity and every other run of the workflow, unless [Options.Key] says
+// otherwise. For activities that it leaves unprotected, the key is made of the ids as if it was nil. It is empty outside of a worker with
+// [Activities].
+func KeyFor(ctx context.Context) string { return job.KeyFor(ctx) }

@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/ids"
 	"github.com/semel-dev/semel/internal/mark"
+	"github.com/semel-dev/semel/internal/sfv"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -67,7 +69,7 @@ type Do func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerpr
 func Run(ctx context.Context, do Do, g *semel.Guard, k semel.Key, fp semel.Fingerprint, work func(context.Context) error) Verdict {
 	ran := false
 	var failed error
-	_, err := do(ctx, g, k, fp, func(ctx context.Context) (struct{}, error) {
+	_, err := do(With(ctx, k), g, k, fp, func(ctx context.Context) (struct{}, error) {
 		ran = true
 		failed = work(ctx)
 		return struct{}{}, failed
@@ -124,21 +126,42 @@ func parked(err error) bool {
 		errors.Is(err, semel.ErrKeyInvalid) || errors.Is(err, semel.ErrScopeMissing)
 }
 
-// Name joins what a job is unique in, from the outside to the inside, such as a queue and an id. Two lists of as many parts have one
-// name only if they are the same.
-func Name(parts ...string) string {
-	last := len(parts) - 1
-	name := ""
-	for _, p := range parts[:last] {
-		name += separators.Replace(p) + "/"
+// Key returns the key of a job: the intents of runners are in scopes of their own, one for each kind. A digest takes the place of ids
+// that cannot be part of a key, because a runner may allow longer ones, and other characters.
+func Key(runner, name string, kind ...string) semel.Key {
+	scope := verdict.OwnScopes + runner + ":"
+	k := semel.Key{Scope: scope, Name: name}
+	for i, part := range kind {
+		if i < len(kind)-1 {
+			part = separators.Replace(part) + ":"
+		}
+		k.Scope += part
 	}
-	return name + parts[last]
+	if len(k.Scope) > semel.MaxScopeBytes || !sfv.Printable(k.Scope) {
+		k.Scope = scope + semel.FingerprintOf(kind...).String()
+	}
+	if len(name) > semel.MaxKeyBytes || !sfv.Printable(name) {
+		k.Name = semel.FingerprintOf(name).String()
+	}
+	return k
 }
 
 // separators keeps a part from looking like two. The last part needs no change, because nothing follows it.
-var separators = strings.NewReplacer("%", "%25", "/", "%2F")
+var separators = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// Key returns the key of a job: the intents of runners are in scopes of their own.
-func Key(runner, kind, name string) semel.Key {
-	return semel.Key{Scope: verdict.OwnScopes + runner + ":" + kind, Name: name}
+type onward struct{}
+
+// With returns a context from which [KeyFor] takes the key.
+func With(ctx context.Context, k semel.Key) context.Context {
+	return context.WithValue(ctx, onward{}, k)
+}
+
+// KeyFor returns the key of the job under which ctx works, for a service that deduplicates: 64 hexadecimal digits, whatever secrets
+// the guard has. It is empty outside of a job.
+func KeyFor(ctx context.Context) string {
+	k, ok := ctx.Value(onward{}).(semel.Key)
+	if !ok {
+		return ""
+	}
+	return ids.Derive(nil, k.Scope, k.Name)
 }

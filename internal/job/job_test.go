@@ -34,7 +34,7 @@ func TestVerdicts(t *testing.T) {
 			g := guard(t, semel.Policy{})
 			runs := 0
 			for _, want := range []job.Act{c.first, c.later} {
-				v := job.Run(t.Context(), semel.Do[struct{}], g, job.Key("test", "charge", "k"), semel.Fingerprint{1}, func(context.Context) error {
+				v := job.Run(t.Context(), semel.Do[struct{}], g, job.Key("test", "k", "charge"), semel.Fingerprint{1}, func(context.Context) error {
 					runs++
 					return c.work
 				})
@@ -53,7 +53,7 @@ func TestVerdicts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	g := guard(t, semel.Policy{})
-	key := job.Key("test", "charge", "k")
+	key := job.Key("test", "k", "charge")
 	claim, _, err := g.Begin(t.Context(), key, semel.Fingerprint{1})
 	claimtest.NoError(t, err)
 	never := func(context.Context) error {
@@ -98,19 +98,60 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Names of different parts differ, whatever characters are in them.
-func TestNamesDiffer(t *testing.T) {
+// A digest takes the place of ids that a guard would refuse, and different ids have different keys.
+func TestKeysAreValid(t *testing.T) {
 	t.Parallel()
-	if got := job.Name("eu", "charge/17"); got != "eu/charge/17" {
-		t.Errorf("got %q", got)
-	}
-	seen := map[string][]string{}
-	for _, parts := range [][]string{{"a", "b/c"}, {"a/b", "c"}, {"a%2Fb", "c"}, {"a%252Fb", "c"}, {"", "a/b/c"}, {"/a", "b/c"}, {"a", ""}, {"", "a"}} {
-		name := job.Name(parts...)
-		if other, found := seen[name]; found {
-			t.Errorf("%q and %q have the name %q", parts, other, name)
+	long := strings.Repeat("é", 200)
+	names := []string{"charge-17", "a b ", "Ame\u0301lie", "Am\u00e9lie", strings.Repeat("x", 255), strings.Repeat("x", 256), long, long + "x", "a\nb", "a\x00b", "\xff"}
+	seen := map[semel.Key]string{}
+	for _, name := range names {
+		for _, kind := range []string{"charge", "refund", strings.Repeat("k", 600), "a\tb"} {
+			k := job.Key("test", name, kind)
+			claimtest.NoError(t, k.Validate())
+			if other, found := seen[k]; found {
+				t.Errorf("%q of %q has the key of %s", name, kind, other)
+			}
+			seen[k] = name + " of " + kind
 		}
-		seen[name] = parts
+	}
+	if got, want := job.Key("test", "charge-17", "eu", "charge"), (semel.Key{Scope: "semel:test:eu:charge", Name: "charge-17"}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if job.Key("test", "1", "a:b", "c") == job.Key("test", "1", "a", "b:c") || job.Key("test", "1", "a:b", "c") == job.Key("test", "1", "a%3Ab", "c") {
+		t.Error("two pairs of kinds have one key")
+	}
+}
+
+// KeyFor is the same in every attempt, under whatever secret, and empty outside of a job.
+func TestKeyFor(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	claimtest.Closes(t, store)
+	seen := map[string]int{}
+	for _, secret := range []string{"the first secret of 32 bytes and more", "the second secret of 32 bytes and more"} {
+		g, err := semel.New(store, &semel.Options{Secrets: [][]byte{[]byte(secret)}})
+		claimtest.NoError(t, err)
+		claimtest.Closes(t, g)
+		for _, name := range []string{"a", "b"} {
+			v := job.Run(t.Context(), semel.Do[struct{}], g, job.Key("test", name, "charge"), semel.Fingerprint{1}, func(ctx context.Context) error {
+				seen[job.KeyFor(ctx)]++
+				return io.EOF
+			})
+			if v.Act != job.Fail {
+				t.Errorf("got %+v", v)
+			}
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("got the keys %v, want two, twice each", seen)
+	}
+	for key, n := range seen {
+		if n != 2 || len(key) != 64 {
+			t.Errorf("got the key %q %d times", key, n)
+		}
+	}
+	if got := job.KeyFor(t.Context()); got != "" {
+		t.Errorf("outside of a job: got %q", got)
 	}
 }
 
