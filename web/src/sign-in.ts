@@ -28,3 +28,8 @@ export function leadsToSignIn(from: string, location: string): boolean {
   if (asksProvider || signInPath.test(path) || signInQuery.test(query)) return true;
   return to.host !== own.host ? signInHost.test(to.host) : ownSignInPath.test(path);
 }
+
+/** Whether a response to a request to sentTo is a sign-in page, to which it was redirected. */
+export function wasSentToSignIn(response: Response, sentTo: string): boolean {
+  return response.redirected && leadsToSignIn(sentTo, response.url);
+}

@@ -1,8 +1,10 @@
 import { Queue, syncTag, type QueueOptions } from "./queue/queue.js";
+import { Shell } from "./shell.js";
+import { wasSentToSignIn } from "./sign-in.js";
 
 /** The settings of the service worker. All have defaults. */
 export interface WorkerOptions extends Omit<QueueOptions, "owner"> {
-  /** Addresses that load without a network: the page and all it needs. Default none. */
+  /** Addresses that load without a network: the page and all it needs. They must not redirect. Default none. */
   shell?: readonly string[];
   /** Names this version of the shell; this worker's caches of other versions are removed. Default "1". */
   shellVersion?: string;
@@ -40,11 +42,13 @@ declare global {
  */
 export function serveQueue(options: WorkerOptions = {}): void {
   const { shell = [], shellVersion = "1", ...rest } = options;
+  if (!Array.isArray(shell)) throw new TypeError('shell takes an array of addresses, such as ["/offline.html"]');
   const scope = globalThis as unknown as WorkerScope;
   // No address has a space in it: what begins like this is of this worker and of no other one of the origin.
   const own = `${cachePrefix}${scope.registration.scope} `;
   const cacheName = own + shellVersion;
-  scope.addEventListener("install", (event) => event.waitUntil(install(scope, cacheName, shell)));
+  const files = new Shell(cacheName, options.signedOut ?? wasSentToSignIn);
+  scope.addEventListener("install", (event) => event.waitUntil(files.install(shell).then(() => scope.skipWaiting())));
   scope.addEventListener("activate", (event) => event.waitUntil(activate(scope, own, cacheName)));
   scope.addEventListener("sync", (event) => {
     if (event.tag === syncTag) event.waitUntil(drain(rest, true));
@@ -56,16 +60,11 @@ export function serveQueue(options: WorkerOptions = {}): void {
   const paths = new Set(shell.map((address) => new URL(address, scope.location.href).href));
   scope.addEventListener("fetch", (event) => {
     const { method, url } = event.request;
-    if (method === "GET" && paths.has(url.replace(/#.*/, ""))) event.respondWith(networkFirst(event.request, cacheName));
+    if (method !== "GET" || !paths.has(url.replace(/#.*/, ""))) return;
+    const { answer, end } = files.load(event.request);
+    event.respondWith(answer);
+    event.waitUntil(end);
   });
-}
-
-async function install(scope: WorkerScope, cacheName: string, shell: readonly string[]): Promise<void> {
-  if (shell.length > 0) {
-    const cache = await caches.open(cacheName);
-    await cache.addAll(shell.map((address) => new Request(address, { cache: "reload" })));
-  }
-  await scope.skipWaiting();
 }
 
 async function activate(scope: WorkerScope, own: string, cacheName: string): Promise<void> {
@@ -73,20 +72,6 @@ async function activate(scope: WorkerScope, own: string, cacheName: string): Pro
     if (name.startsWith(own) && name !== cacheName) await caches.delete(name);
   }
   await scope.clients.claim();
-}
-
-/** The page as the server has it now, and without a network as it was kept. */
-async function networkFirst(request: Request, cacheName: string): Promise<Response> {
-  const cache = await caches.open(cacheName);
-  try {
-    const response = await fetch(request);
-    if (response.ok && !response.redirected) await cache.put(request, response.clone()).catch(() => undefined);
-    return response;
-  } catch (error) {
-    const kept = await cache.match(request, { ignoreVary: true });
-    if (kept) return kept;
-    throw error;
-  }
 }
 
 /** Sends what can be sent. With fail it rejects when something is left for later, so that the browser calls again. */

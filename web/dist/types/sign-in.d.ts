@@ -1,2 +1,4 @@
 /** Whether a request to the address from that was redirected to location was sent to a sign-in page: nothing happened. */
 export declare function leadsToSignIn(from: string, location: string): boolean;
+/** Whether a response to a request to sentTo is a sign-in page, to which it was redirected. */
+export declare function wasSentToSignIn(response: Response, sentTo: string): boolean;

@@ -1,7 +1,7 @@
 import { type QueueOptions } from "./queue/queue.js";
 /** The settings of the service worker. All have defaults. */
 export interface WorkerOptions extends Omit<QueueOptions, "owner"> {
-    /** Addresses that load without a network: the page and all it needs. Default none. */
+    /** Addresses that load without a network: the page and all it needs. They must not redirect. Default none. */
     shell?: readonly string[];
     /** Names this version of the shell; this worker's caches of other versions are removed. Default "1". */
     shellVersion?: string;

@@ -1,5 +1,5 @@
 import { newKey } from "../key.js";
-import { leadsToSignIn } from "../sign-in.js";
+import { wasSentToSignIn } from "../sign-in.js";
 import { bytesOf, checkFill, type Body } from "./body.js";
 import { Database } from "./database.js";
 import { QueueError, type Answer, type Entry, type Reason, type State } from "./entry.js";
@@ -385,8 +385,4 @@ function withKey(body: Body, field: string | undefined, key: string): Body {
   }
   body.set(field, key);
   return body;
-}
-
-function wasSentToSignIn(response: Response, sentTo: string): boolean {
-  return response.redirected && leadsToSignIn(sentTo, response.url);
 }
