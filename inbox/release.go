@@ -265,7 +265,7 @@ func (in *Inbox) releaseFrom(ctx context.Context, m *Message) *release {
 // gives each to handle, which calls [Inbox.Handle] or [Inbox.HandleTx] with the context that it
 // gets, and again after the pause of a verdict that retries. It checks for them every interval (5 s
 // when it is 0), by one lookup. Run it in at least one of the consumer's processes. A nil error
-// means that ctx has ended, and handle returned.
+// means that ctx has ended, and handle returned; [semel.ErrClosed] that the guard or its store was closed.
 func (in *Inbox) Released(ctx context.Context, interval time.Duration, handle func(context.Context, Message) Verdict) error {
 	records, err := listed(in.guard)
 	if err != nil {
@@ -281,6 +281,9 @@ func (in *Inbox) Released(ctx context.Context, interval time.Duration, handle fu
 	s := &searcher{in: in, records: records, handle: handle}
 	for {
 		if err := s.pass(ctx); err != nil && ctx.Err() == nil {
+			if errors.Is(err, semel.ErrClosed) {
+				return err
+			}
 			in.log.WarnContext(ctx, "inbox: released messages could not be handled; trying again",
 				slog.String("consumer", in.opts.Consumer), slog.Any("error", err))
 		}

@@ -274,3 +274,13 @@ func later(t *testing.T, store semel.Store) {
 		State: semel.StateCompleted, Outcome: []byte(`{"semel_inbox":2}`), Kept: true, Retention: time.Hour,
 	}))
 }
+
+// TestReleasedAfterClose: nobody waits for released messages behind a guard that was closed.
+func TestReleasedAfterClose(t *testing.T) {
+	t.Parallel()
+	c := inMemory(t, inbox.Options{})
+	claimtest.NoError(t, c.store.Close())
+	if err := c.Released(t.Context(), time.Millisecond, func(context.Context, inbox.Message) inbox.Verdict { return inbox.Verdict{} }); !errors.Is(err, semel.ErrClosed) {
+		t.Errorf("got error %v, want %v", err, semel.ErrClosed)
+	}
+}

@@ -72,19 +72,24 @@ type ConsumeOptions struct {
 // timeout. A handler that takes longer runs on while the next consumer reads its record: the inbox tells that one to wait.
 //
 // It returns nil when ctx has ended, the running handlers have finished, and offsets are committed. Handlers' contexts end with ctx and
-// when the partition is taken away, so a handler that must not be interrupted detaches itself, as [inbox.Inbox.Handle] does. It
-// returns an error when the client cannot be made.
+// when the partition is taken away, so a handler that must not be interrupted detaches itself, as [inbox.Inbox.Handle] does. It goes on
+// while the broker cannot be reached. It returns an error when the client cannot be made, a topic does not exist, or the broker refuses
+// the client for its settings or rights: a session timeout out of bounds, a wrong password, a missing permission. What was handled is
+// committed before.
 func Consume(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) error {
 	c, client, err := open(ctx, source, handle, o)
 	if err != nil {
 		return err
 	}
-	c.poll(ctx, client)
+	err = find(ctx, client, source, c.log)
+	if err == nil {
+		err = c.poll(ctx, client)
+	}
 	c.give(c.all(), 0)
 	c.running.Wait() // for handlers of partitions that were taken away while they ran
 	c.commit(ctx, client)
 	client.CloseAllowingRebalance()
-	return nil
+	return err
 }
 
 // consumption is one call of Consume.
@@ -92,6 +97,7 @@ type consumption struct {
 	ctx    context.Context //nolint:containedctx // that of Consume, for partitions that are assigned later.
 	handle func(context.Context, inbox.Message) inbox.Verdict
 	id     func(*kgo.Record) string
+	group  string
 	slots  chan struct{} // one for each handler
 	log    *slog.Logger
 
@@ -117,7 +123,7 @@ func open(ctx context.Context, source Source, handle func(context.Context, inbox
 		return nil, nil, errors.New("kafka: CommitInterval is negative")
 	}
 	c := &consumption{
-		ctx: ctx, handle: handle, id: o.ID, slots: make(chan struct{}, cmp.Or(o.Concurrency, defaultConcurrency)),
+		ctx: ctx, handle: handle, id: o.ID, group: source.Group, slots: make(chan struct{}, cmp.Or(o.Concurrency, defaultConcurrency)),
 		log: cmp.Or(o.Logger, slog.Default()).With(slog.String("group", source.Group)), partitions: map[place]*partition{},
 	}
 	if c.id == nil {
@@ -132,17 +138,25 @@ func open(ctx context.Context, source Source, handle func(context.Context, inbox
 	if err != nil {
 		return nil, nil, fmt.Errorf("kafka: make a client: %w", err)
 	}
+	if client.OptValue(kgo.ConsumeResetOffset) == any(kgo.NewOffset().AtCommitted()) {
+		client.Close()
+		return nil, nil, errors.New("kafka: a partition without a committed offset would never be read: give kgo.ConsumeResetOffset another offset, or leave it out")
+	}
 	return c, client, nil
 }
 
-// poll hands records to their partitions until ctx has ended.
-func (c *consumption) poll(ctx context.Context, client *kgo.Client) {
+// poll hands records to their partitions until ctx has ended, or the broker refuses the client.
+func (c *consumption) poll(ctx context.Context, client *kgo.Client) (refusal error) {
 	for ctx.Err() == nil {
 		fetches := client.PollRecords(ctx, mostPolled)
 		failed := false
 		fetches.EachError(func(topic string, n int32, err error) {
 			if ctx.Err() == nil {
 				failed = true
+				if final(err) {
+					refusal = refused(fmt.Sprintf("read %s as group %s", cmp.Or(topic, "records"), c.group), err)
+					return
+				}
 				c.log.LogAttrs(ctx, slog.LevelWarn, "kafka: records could not be read; trying again",
 					slog.String("topic", topic), slog.Int("partition", int(n)), slog.Any("error", err))
 			}
@@ -153,10 +167,14 @@ func (c *consumption) poll(ctx context.Context, client *kgo.Client) {
 			}
 		})
 		client.AllowRebalance()
+		if refusal != nil {
+			return refusal
+		}
 		if failed {
 			waiting.Sleep(ctx, errorPause)
 		}
 	}
+	return nil
 }
 
 func (c *consumption) at(name place) *partition {

@@ -73,7 +73,7 @@ type ConsumeOptions struct {
 func Consume(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) error {
 	c, err := open(ctx, source, handle, o)
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return nil
 		}
 		return err

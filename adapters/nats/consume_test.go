@@ -83,7 +83,13 @@ func TestNoConsumer(t *testing.T) {
 			t.Errorf("%+v: no error", source)
 		}
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := natsjs.Consume(ended, natsjs.Source{}, ack, nil); err == nil {
+		t.Error("a source that names nothing is no error once the context has ended")
+	}
 	makeStream(t, js, "gone", jetstream.ConsumerConfig{})
+	must(t, natsjs.Consume(ended, natsjs.Source{JetStream: js, Stream: "gone", Consumer: consumerName}, ack, nil))
 	source := natsjs.Source{JetStream: js, Stream: "gone", Consumer: consumerName}
 	_, err := js.Publish(t.Context(), "gone", nil)
 	must(t, err)

@@ -77,7 +77,8 @@ type ConsumeOptions struct {
 //
 // It returns nil when ctx has ended and the running handlers have finished: their context is ctx, so a handler that must not be
 // interrupted detaches itself, as [inbox.Inbox.Handle] does. What was delivered and not handled goes back to the queue.
-// It returns an error when it cannot consume the queue at first; later it connects again, with pauses of up to half a second.
+// It returns an error when it cannot consume the queue at first; later it connects again, with pauses of up to half a second, and warns once about each reason for which the broker refuses: a
+// queue that it does not have may be one whose node is down.
 func Consume(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) error {
 	c, err := newConsumption(source, handle, o)
 	if err != nil {
@@ -99,6 +100,7 @@ func (c *consumption) reopen(ctx context.Context, err error) (*session, error) {
 	if ctx.Err() == nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "rabbitmq: interrupted; connecting again", slog.Any("error", err))
 	}
+	told := ""
 	for pause := range waiting.Backoffs() {
 		if !waiting.Sleep(ctx, pause) {
 			break
@@ -107,7 +109,11 @@ func (c *consumption) reopen(ctx context.Context, err error) (*session, error) {
 		if err == nil {
 			return s, nil
 		}
-		c.log.LogAttrs(ctx, slog.LevelDebug, "rabbitmq: still interrupted", slog.Any("error", err))
+		level := slog.LevelDebug
+		if refusal, ok := errors.AsType[*amqp.Error](err); ok && refusal.Reason != told { // such as a queue that was deleted
+			level, told = slog.LevelWarn, refusal.Reason
+		}
+		c.log.LogAttrs(ctx, level, "rabbitmq: still interrupted", slog.Any("error", err))
 	}
 	return nil, context.Cause(ctx)
 }

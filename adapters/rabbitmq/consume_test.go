@@ -99,7 +99,7 @@ func TestReceived(t *testing.T) {
 	})
 	want := []inbox.Message{
 		{ID: "1", Subject: "amq.topic/a.b", Body: []byte("body"), Header: map[string]string{"text": "x", "bytes": "y", "number": "3"}, Deliveries: 1},
-		{ID: "2", Subject: "amq.topic/a.b", Body: []byte{}, Header: map[string]string{"text": "x", rabbitmq.KeyHeader: "k"}, Deliveries: 1},
+		{ID: "2", Subject: "amq.topic/a.b", Key: []byte("k"), Body: []byte{}, Header: map[string]string{"text": "x", rabbitmq.KeyHeader: "k"}, Deliveries: 1},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
