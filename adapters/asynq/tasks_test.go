@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled})
+	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled, "storm": stormWorker})
 	goleak.VerifyTestMain(m)
 }
 
@@ -97,14 +97,16 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 	})
 	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
 		Queues: map[string]int{"default": 1, "eu": 1, "us": 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
-		IsFailure: semelasynq.IsFailure,
-		RetryDelayFunc: func(n int, err error, task *asynq.Task) time.Duration {
-			if semelasynq.IsFailure(err) {
-				return 0
-			}
-			return semelasynq.RetryDelay(n, err, task)
-		},
+		IsFailure: semelasynq.IsFailure, RetryDelayFunc: soon,
 	}), mux, nil
+}
+
+// soon retries failures at once, and what the middleware put off when it says.
+func soon(n int, err error, task *asynq.Task) time.Duration {
+	if semelasynq.IsFailure(err) {
+		return 0
+	}
+	return semelasynq.RetryDelay(n, err, task)
 }
 
 // start works until the end of the test.
