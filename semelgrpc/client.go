@@ -2,13 +2,16 @@ package semelgrpc
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/ids"
 )
 
@@ -16,6 +19,10 @@ import (
 type ClientOptions struct {
 	// Metadata names the metadata entry that holds the key. Default DefaultMetadata.
 	Metadata string
+	// Field is the path of the request's field that holds the key, if the server reads one ([Options].Field), such as
+	// "request_id" (AIP-155). The key of a request that has one there is that, and is also sent in the metadata. One with
+	// an empty field, or without it, gets its key in the metadata alone; the request is not changed.
+	Field string
 	// Mint returns a fresh key: 1 to 255 printable ASCII characters. Default a UUID of version 7.
 	Mint func() string
 	// Files has the descriptors of methods: those that declare an idempotency_level need no key, and get none. Default
@@ -45,7 +52,11 @@ func UnaryClient(o *ClientOptions) (grpc.UnaryClientInterceptor, error) {
 	}
 	var err error
 	if set.Metadata, err = metadataName(set.Metadata); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("semelgrpc: new client: %w", err)
+	}
+	path, err := fieldPath(set.Field)
+	if err != nil {
+		return nil, fmt.Errorf("semelgrpc: new client: %w", err)
 	}
 	if set.Mint == nil {
 		var fresh ids.UUIDs
@@ -63,21 +74,40 @@ func UnaryClient(o *ClientOptions) (grpc.UnaryClientInterceptor, error) {
 	}
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if known.policy(method, needed) == KeyRequired {
-			ctx = set.keyed(ctx)
+			ctx = set.keyed(ctx, keyInside(req, path))
 		}
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}, nil
 }
 
-// keyed returns a context with a key under the name of these options: one that is there, that of [WithIntent], or a fresh one.
-func (o *ClientOptions) keyed(ctx context.Context) context.Context {
+// keyInside returns the key in a field of the request, "" for none. The server judges one that metadata cannot carry.
+func keyInside(req any, path []protoreflect.Name) string {
+	m := messageOf(req)
+	if len(path) == 0 || m == nil {
+		return ""
+	}
+	key, err := textAt(m.ProtoReflect(), path)
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
+// keyed returns a context with a key under the name of these options: one that is there, that of [WithIntent], the one
+// inside of the request, or a fresh one.
+func (o *ClientOptions) keyed(ctx context.Context, inside string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx) // a copy
 	if len(md.Get(o.Metadata)) > 0 {
 		return ctx
 	}
 	intent, ok := ctx.Value(intentContextKey{}).(string)
-	if !ok {
-		return metadata.AppendToOutgoingContext(ctx, o.Metadata, o.Mint())
+	switch {
+	case !ok && inside == "":
+		return metadata.AppendToOutgoingContext(ctx, o.Metadata, written(o.Mint()))
+	case !ok && (semel.Key{Scope: semel.ScopeGlobal, Name: inside}).Validate() != nil:
+		return ctx
+	case !ok:
+		return metadata.AppendToOutgoingContext(ctx, o.Metadata, written(inside))
 	}
 	if sent := md.Get(DefaultMetadata); len(sent) == 1 && sent[0] == intent {
 		md.Delete(DefaultMetadata)
@@ -96,10 +126,16 @@ type intentContextKey struct{}
 // as a reuse of it.
 func WithIntent(ctx context.Context, key string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx) // a copy
-	if strings.ContainsAny(key, `",\`) || strings.TrimSpace(key) != key {
-		key = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
-	}
+	key = written(key)
 	return withMetadata(context.WithValue(ctx, intentContextKey{}, key), md, DefaultMetadata, key)
+}
+
+// written returns the key as the metadata has it: in quotes where it could be read as something else.
+func written(key string) string {
+	if strings.ContainsAny(key, `",\`) || strings.TrimSpace(key) != key {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+	}
+	return key
 }
 
 // withMetadata puts the only value of a name into md, which the context takes over.

@@ -32,6 +32,9 @@ func (s *settings) keyIn(ctx context.Context) (name string, found bool, err erro
 		if len(metadata.ValueFromIncomingContext(ctx, s.binary)) > 0 {
 			return "", true, fmt.Errorf("%w: it came as bytes in %s; send text in %s", semel.ErrKeyInvalid, s.binary, s.Metadata)
 		}
+		if s.Metadata != DefaultMetadata && len(metadata.ValueFromIncomingContext(ctx, DefaultMetadata)) > 0 {
+			return "", true, fmt.Errorf("%w: it came in %s; this server reads %s (ClientOptions.Metadata)", semel.ErrKeyInvalid, DefaultMetadata, s.Metadata)
+		}
 		return "", false, nil
 	case 1:
 		key, err := semel.ParseKey(semel.ScopeGlobal, values[0])
@@ -52,7 +55,7 @@ func (s *settings) key(req proto.Message, name string, found bool) (string, bool
 	case inside == "":
 		return name, found, nil
 	case found && inside != name:
-		return "", true, fmt.Errorf("%w: the metadata has another one than the field %s", semel.ErrKeyInvalid, s.Field)
+		return "", true, fmt.Errorf("%w: the metadata has another one than the field %s (send one of them; ClientOptions.Field: %q does)", semel.ErrKeyInvalid, s.Field, s.Field)
 	}
 	return inside, true, (semel.Key{Scope: semel.ScopeGlobal, Name: inside}).Validate()
 }

@@ -87,19 +87,28 @@ func (o *Options) withDefaults() (settings, error) {
 		return settings{}, fmt.Errorf("semelgrpc: new interceptor: %w", err)
 	}
 	s.binary = s.Metadata + binarySuffix
-	if s.Field != "" {
-		for name := range strings.SplitSeq(s.Field, ".") {
-			if !protoreflect.Name(name).IsValid() {
-				return settings{}, fmt.Errorf("semelgrpc: new interceptor: Field %q is not a path of field names", s.Field)
-			}
-			s.path = append(s.path, protoreflect.Name(name))
-		}
+	if s.path, err = fieldPath(s.Field); err != nil {
+		return settings{}, fmt.Errorf("semelgrpc: new interceptor: %w", err)
 	}
 	s.Files = cmp.Or(s.Files, protoregistry.GlobalFiles)
 	if s.Types == nil {
 		s.Types = protoregistry.GlobalTypes
 	}
 	return s, nil
+}
+
+// fieldPath splits the path of a field; "" has none.
+func fieldPath(field string) (path []protoreflect.Name, err error) {
+	if field == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(field, ".") {
+		if !protoreflect.Name(name).IsValid() {
+			return nil, fmt.Errorf("Field %q is not a path of field names", field)
+		}
+		path = append(path, protoreflect.Name(name))
+	}
+	return path, nil
 }
 
 // metadataName returns the name in lower case, as metadata has it, or the default for none.

@@ -135,6 +135,9 @@ func refuse(ctx context.Context, err error) (*status.Status, outcomelog.Outcome)
 		if errors.Is(err, semel.ErrKeyInvalid) {
 			row.text += strings.TrimPrefix(err.Error(), semel.ErrKeyInvalid.Error())
 		}
+		if row.err == errKeyMissing {
+			row.text += strings.TrimPrefix(err.Error(), errKeyMissing.Error())
+		}
 		if errors.Is(err, semel.ErrUnknown) && after > 0 { // the next attempt looks it up
 			row.code, row.retryable = codes.Aborted, true
 		}

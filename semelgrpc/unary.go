@@ -3,6 +3,7 @@ package semelgrpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (c *call) begin(req any, name string, found bool, err error) (claim, *semel
 	}
 	switch {
 	case !found && c.required:
-		return nil, nil, errKeyMissing
+		return nil, nil, fmt.Errorf("%w (in the metadata %s)", errKeyMissing, c.i.set.Metadata)
 	case !found:
 		return nil, nil, nil
 	case c.unfit != nil:
