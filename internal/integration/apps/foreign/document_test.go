@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,18 +44,44 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// table has a line for each reason and the checks that fail for it, with the libraries of which it is true.
 func table(tb testing.TB) string {
 	tb.Helper()
-	var b strings.Builder
-	b.WriteString("\n| library | checks that fail | because |\n|---|---|---|\n")
+	var all, lines []string
+	libraries := map[string][]string{}
 	for _, i := range implementations() {
-		label := fmt.Sprintf("%s %s", i.label(), i.version)
-		for _, f := range i.facts(tb) {
-			if f.verdict == check.Fail {
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", label, strings.Join(f.ids, " "), f.why)
-				label = ""
+		all = append(all, i.label()+" "+i.version)
+		for _, line := range broken(i.facts(tb)) {
+			if libraries[line] == nil {
+				lines = append(lines, line)
 			}
+			libraries[line] = append(libraries[line], i.label())
 		}
 	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s.\n\n| fact | checks that fail | libraries |\n|---|---|---|\n", strings.Join(all, " · "))
+	for _, line := range lines {
+		fmt.Fprintf(&b, "| %s | %s |\n", line, strings.Join(libraries[line], " · "))
+	}
 	return b.String() + "\n"
+}
+
+// broken returns the reasons for which checks fail, each with its checks: two cells.
+func broken(facts []fact) (lines []string) {
+	var reasons []string
+	checks := map[string][]string{}
+	for _, f := range facts {
+		if f.verdict != check.Fail && f.verdict != missed {
+			continue
+		}
+		if checks[f.why] == nil {
+			reasons = append(reasons, f.why)
+		}
+		checks[f.why] = append(checks[f.why], f.ids...)
+	}
+	for _, why := range reasons {
+		slices.Sort(checks[why])
+		lines = append(lines, why+" | "+strings.Join(checks[why], " "))
+	}
+	return lines
 }
