@@ -7,6 +7,7 @@ require (
 	github.com/semel-dev/semel/adapters/temporal v0.0.0
 	go.temporal.io/sdk v1.50.0
 	go.temporal.io/server v1.32.0
+	modernc.org/sqlite v1.60.1
 )
 
 require (
@@ -207,7 +208,6 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.1 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect

@@ -24,6 +24,7 @@ import (
 	semeltemporal "github.com/semel-dev/semel/adapters/temporal"
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/store/sqlitestore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 const (
@@ -148,6 +149,7 @@ func (r *reported) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteA
 }
 
 func TestMain(m *testing.M) {
+	storetest.Children(map[string]storetest.Verb{"storm": stormWorker})
 	if folder := os.Getenv(victimFolder); folder != "" {
 		os.Exit(victim(folder))
 	}
