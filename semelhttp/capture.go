@@ -47,6 +47,7 @@ type capture struct {
 	bodyAt   int            // where the body starts in the envelope
 	held     bool           // nothing may go out before the commit of a transaction
 	unfit    error          // why the answer cannot be held back that long
+	layer    string         // inside of the door, that wrote a server error for the handler
 	memory   *waiting.Bytes // of all answers
 
 	// For a goroutine that the handler left behind: what it writes goes
@@ -129,8 +130,18 @@ func (c *capture) WriteHeader(status int) {
 }
 
 func (c *capture) writeHeader(status int) {
+	failed := status >= http.StatusInternalServerError
+	if failed && c.layer == "" {
+		c.layer = layer()
+	}
+	if c.mode == buffering && c.layer == layerRecovered && c.status != 0 && c.status < http.StatusInternalServerError {
+		c.restart()
+	}
 	switch {
 	case c.mode == buffering && c.status != 0:
+		if failed && c.layer == "" && lostAnswer(status, nil) { // the first word came from work that was cut off
+			c.layer = layerTimedOut
+		}
 		return
 	case c.mode != buffering,
 		status < 200 && status != http.StatusSwitchingProtocols,

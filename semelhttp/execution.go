@@ -190,6 +190,8 @@ func (run *execution) disposition(status int) disposal {
 		return disposal{state: semel.StateCompleted}
 	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status, run.capture.first(len(envoyLost))):
 		d.state = semel.StateUnknown
+	case failed && run.tx == nil && run.capture.layer != "":
+		d.state, d.note = semel.StateUnknown, d.note+": "+run.capture.layer
 	case run.tx == nil && run.claim.Context().Err() != nil: // it may have been cut off halfway
 		d.state, d.note = semel.StateUnknown, d.note+" after the claim's time had ended"
 	default:
@@ -243,7 +245,7 @@ func (run *execution) settleStream() []string {
 func (run *execution) settleReleasedStream(returned bool) {
 	status := run.capture.status
 	if !returned {
-		status = http.StatusInternalServerError
+		status, run.capture.layer = http.StatusInternalServerError, panicNote
 	}
 	if d := run.disposition(status); d.state != semel.StateCompleted {
 		run.settleOtherwise(d)
@@ -267,6 +269,7 @@ func (run *execution) settleHijack() error {
 
 // settlePanic records that the handler did not return.
 func (run *execution) settlePanic() []string {
+	run.capture.layer = panicNote
 	d := run.disposition(http.StatusInternalServerError)
 	if d.state != semel.StateCompleted {
 		d.note = panicNote

@@ -31,8 +31,10 @@ const (
 	envelopeRoom = 4 << 10
 )
 
-// On5xx says how a claim ends whose handler answered with a 5xx status
-// or panicked.
+// On5xx says how a claim ends whose handler answered with a 5xx status. A panic
+// leaves the outcome unknown, unless failures are stored, or rolled back with a
+// transaction; so does a 5xx that a layer inside of the door writes because it
+// recovered a panic, and one of an [http.TimeoutHandler] inside of it.
 type On5xx uint8
 
 const (
@@ -90,8 +92,8 @@ type Options struct {
 	// response-too-large). At least MaxResponseBytes. Default
 	// 8 MiB.
 	MaxHeldBytes int
-	// On5xx applies to 5xx answers and panics, unless the handler says more
-	// with Dispose. Default ReleaseOn5xx.
+	// On5xx applies to 5xx answers, unless the handler says more with Dispose.
+	// Default ReleaseOn5xx.
 	On5xx On5xx
 	// BufferFlush makes Flush wait for the whole answer, so that it can be
 	// kept, unless its Content-Type is one that only makes sense as a stream

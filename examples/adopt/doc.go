@@ -10,5 +10,5 @@
 //
 //	http.ListenAndServe(addr, door.Handler(engine))
 //
-// Everywhere the door goes inside of what authenticates and authorises.
+// Everywhere the door goes inside of what authenticates and authorises, recovers panics, retries, or stops waiting.
 package adopt

@@ -1,10 +1,13 @@
 package adopt
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -20,6 +23,9 @@ func Echo(door *semelhttp.Middleware) echo.MiddlewareFunc {
 				c.SetRequest(r)
 				c.SetResponse(echo.NewResponse(w, c.Echo()))
 				if err := next(c); err != nil {
+					if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // it becomes a 503 that says nothing of the work
+						semelhttp.Dispose(r.Context(), semel.StateUnknown, err.Error())
+					}
 					c.Error(err) // the answer, while the door looks
 				}
 			})).ServeHTTP(outer, request)

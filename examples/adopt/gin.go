@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -19,6 +20,9 @@ func Gin(door *semelhttp.Middleware) gin.HandlerFunc {
 			ran = true
 			c.Writer, c.Request = &ginWriter{ResponseWriter: outer, live: w, status: http.StatusOK, size: -1}, r
 			c.Next()
+			if c.IsAborted() && !c.Writer.Written() && len(c.Errors) > 0 { // gin.Recovery writes nothing after a panic about a broken connection
+				semelhttp.Dispose(r.Context(), semel.StateUnknown, c.Errors.Last().Error())
+			}
 			c.Writer.WriteHeaderNow()
 		})).ServeHTTP(outer, request)
 		if !ran {
