@@ -130,18 +130,11 @@ func (c *capture) WriteHeader(status int) {
 }
 
 func (c *capture) writeHeader(status int) {
-	failed := status >= http.StatusInternalServerError
-	if failed && c.layer == "" {
-		c.layer = layer()
-	}
-	if c.mode == buffering && c.layer == layerRecovered && c.status != 0 && c.status < http.StatusInternalServerError {
-		c.restart()
+	if status >= http.StatusInternalServerError {
+		c.failing(status)
 	}
 	switch {
 	case c.mode == buffering && c.status != 0:
-		if failed && c.layer == "" && lostAnswer(status, nil) { // the first word came from work that was cut off
-			c.layer = layerTimedOut
-		}
 		return
 	case c.mode != buffering,
 		status < 200 && status != http.StatusSwitchingProtocols,
@@ -484,14 +477,6 @@ func (c *capture) hasTrailer() bool {
 		}
 	}
 	return false
-}
-
-// patchCount writes n as a uvarint of the five bytes that were left for it.
-func patchCount(room []byte, n int) {
-	for i := range 4 {
-		room[i] = byte(n>>(7*i)) | 0x80 //nolint:gosec // seven bits at a time.
-	}
-	room[4] = byte(n >> 28) //nolint:gosec // headers have fewer than 2^31 values.
 }
 
 func index(fields []field, name string) int {

@@ -1,6 +1,9 @@
 package semelhttp
 
-import "runtime"
+import (
+	"net/http"
+	"runtime"
+)
 
 // The layers inside of the door whose server errors say nothing about the work.
 const (
@@ -8,7 +11,7 @@ const (
 	layerTimedOut  = "a layer inside did not wait for the handler"
 )
 
-// doorFrame is where the door calls its handler.
+// doorFrame calls the handler.
 const doorFrame = "github.com/semel-dev/semel/semelhttp.(*exchange).execute"
 
 // maxFrames bounds how far the stack is read. What answers for a panic is near its top: it runs on top of it.
@@ -33,6 +36,20 @@ func layer() string {
 		if !more {
 			return ""
 		}
+	}
+}
+
+// failing looks at the layer that is writing a server error. It may be a second word, after the handler's own.
+func (c *capture) failing(status int) {
+	if c.layer == "" {
+		c.layer = layer()
+	}
+	switch {
+	case c.mode != buffering || c.status == 0:
+	case c.layer == layerRecovered && c.status < http.StatusInternalServerError:
+		c.restart()
+	case c.layer == "" && lostAnswer(status, nil): // the handler's word came from work that was cut off
+		c.layer = layerTimedOut
 	}
 }
 

@@ -207,7 +207,7 @@ func TestTimeoutHandlerOutside(t *testing.T) {
 	invoices.wantRan(t, "promise 3", 1)
 }
 
-// TestTransactionPanicRecoveredInside: promise 4: a panic rolls back, after WriteHeader and below a layer that recovers it, too.
+// TestTransactionPanicRecoveredInside: promise 4: a panic rolls back, even after WriteHeader and below a layer that recovers it.
 func TestTransactionPanicRecoveredInside(t *testing.T) {
 	t.Parallel()
 	d := newTxDoor(t, nil, semelhttp.Options{})

@@ -120,6 +120,14 @@ func appendPrefix(e []byte, status int, omitted bool) []byte {
 	return append(e, 0, 0, 0, 0, 0, 0, 0, 0)
 }
 
+// patchCount writes n as a uvarint of the five bytes that were left for it.
+func patchCount(room []byte, n int) {
+	for i := range 4 {
+		room[i] = byte(n>>(7*i)) | 0x80 //nolint:gosec // seven bits at a time.
+	}
+	room[4] = byte(n >> 28) //nolint:gosec // headers have fewer than 2^31 values.
+}
+
 func patchPrefix(e []byte, bodyAt, bodyLen int) {
 	binary.BigEndian.PutUint32(e[4:], uint32(bodyAt-envelopePrefix)) //nolint:gosec // bounded by Policy.MaxOutcomeBytes.
 	binary.BigEndian.PutUint32(e[8:], uint32(bodyLen))               //nolint:gosec // bounded by Policy.MaxOutcomeBytes.
