@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled})
+	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled, "storm": stormWorker})
 	goleak.VerifyTestMain(m)
 }
 
