@@ -124,6 +124,26 @@ func node() []implementation {
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 holds the caller is part of the key
 				SIZE-07 holds nothing is answered from the record`,
 		},
+		{
+			name: "@dbos-inc/dbos-sdk", version: "5.3.0", from: "npm", service: "dbos.mjs",
+			env: func(tb testing.TB) []string {
+				tb.Helper()
+				return []string{"POSTGRES=" + testserver.PostgresDatabase(tb)}
+			},
+			known: `
+				BASIC-02 BASIC-03 BASIC-04 BASIC-10 BASIC-12 holds a known id of a workflow gives its result
+				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+				KEY-04 broken two lines are joined to one key
+				KEY-05 KEY-06 KEY-09 KEY-10 KEY-11 holds keys are compared whole
+				MIS-01 MIS-08 MIS-10 MIS-11 holds the first input counts
+				MIS-02 MIS-03 MIS-04 MIS-07 SIZE-07 broken requests are not compared: the first answer is sent for any other one
+				MIS-05 MIS-06 holds the workflow is behind one route
+				RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 holds one row for each id, and the others wait for the result
+				LOST-03 LOST-05 LOST-07 LOST-10 holds the workflow goes on when the client is gone
+				ERR-03 holds a failure is kept, and repeated
+				ERR-05 broken a 401 is kept, and sent to the caller who logged in
+				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller`,
+		},
 	}
 }
 
