@@ -29,6 +29,7 @@ func (p *probe) executed(ctx context.Context) (attempt, finding) {
 	a := attempt{in: in, since: p.before(ctx)}
 	a.first = p.send(ctx, "first", in)
 	if !a.first.fine() {
+		p.run.hear(a.first)
 		return a, incomplete("the first attempt was answered %s", a.first)
 	}
 	return a, passed()
@@ -99,7 +100,7 @@ func (p *probe) twoIntents(ctx context.Context, since tally, first, second reply
 		return f
 	}
 	if !second.fine() {
-		return failedBy(second, "the second intent is answered %s", second)
+		return failedBy(second, "the second intent is answered %s", second).blaming(second)
 	}
 	if given := p.isGiven(ctx, p.resembles(first, second), since, of...); !given.ok() {
 		return given.after("the second intent gets the answer of the first: ")

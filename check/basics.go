@@ -77,7 +77,7 @@ func executesOnce(ctx context.Context, p *probe) finding {
 		case r.busy():
 			return incomplete("even undisturbed, the request is answered %s: run again when the service is less busy, or with a lower --rate", r).saying(r)
 		case !r.fine():
-			return p.onTheWay(ctx, failed("the request is answered %s", r).saying(r), r)
+			return p.onTheWay(ctx, failed("the request is answered %s%s", r, p.run.sample.tried).saying(r), r)
 		}
 	}
 	return p.run.sample.effects
@@ -161,8 +161,10 @@ func tellsEqualBodiesApart(ctx context.Context, p *probe, a attempt) finding {
 
 func marksReplays(ctx context.Context, p *probe, a attempt) finding {
 	first, second := p.send(ctx, "again", a.in), p.send(ctx, "once more", a.in)
-	if !first.answered() || !second.answered() {
-		return incomplete("a repetition got no answer")
+	for _, r := range []reply{first, second} {
+		if f := r.judged(); !f.ok() {
+			return f
+		}
 	}
 	if saysReplayed(first) && saysReplayed(second) {
 		return passed()

@@ -207,7 +207,7 @@ func (p *probe) repeats(first, again reply) finding {
 		if again.taken() {
 			return passed()
 		}
-		return failed("the repetition is answered %s, and not accepted", again)
+		return failed("the repetition is answered %s, and not accepted", again).blaming(again)
 	}
 	if f := p.alikeBut(first, again); !f.ok() {
 		return f

@@ -10,13 +10,6 @@ import (
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
-const (
-	// controls is the number of times that a run verifies that the service still answers and the counters still count.
-	// Each sends at most controlTries requests.
-	controls     = 3
-	controlTries = 2
-)
-
 // premise establishes what a run relies on: counts that do not change while nothing is sent, and two plain requests
 // that are executed. Otherwise the checks would say nothing about the service.
 func (p *probe) premise(ctx context.Context) (*sample, error) {
@@ -92,41 +85,6 @@ func (s *sample) refused() finding {
 	return incomplete("even undisturbed, the request is answered %s", s.other).saying(s.other)
 }
 
-// control sends a plain request after a check that saw no effect, or fewer than it had to, so that a service that hangs
-// or a count that stopped is not reported as the mistake that the check looks for.
-func (p *Plan) control(ctx context.Context, s *session, of *probe, f finding) finding {
-	silent, less := of.silent(), of.less.Load()
-	s.mu.Lock()
-	spent := s.controls >= controls
-	s.mu.Unlock()
-	if f.verdict == Pass || f.verdict == Skipped || f.verdict == Echo || !silent && !less || spent || of.check.Group == groupOperation || s.died != nil {
-		return f
-	}
-	s.mu.Lock()
-	s.controls++
-	s.mu.Unlock()
-	c := &probe{run: s, check: of.check, allowed: controlTries}
-	defer func() { of.exchanges = append(of.exchanges, c.exchanges...) }()
-	var got reply
-	for range controlTries {
-		in, err := c.intent(ctx)
-		if err != nil {
-			return f
-		}
-		since := c.before(ctx)
-		if got = c.send(ctx, "plain request afterwards", in); !got.answered() {
-			continue
-		}
-		if !less || !s.sample.effects.ok() || !got.fine() || saysReplayed(got) || c.once(ctx, since, in).verdict != Fail {
-			return f
-		}
-		s.doubt("a plain request that was answered %s was not counted as one effect%s", got, s.ended(since))
-		return incomplete("%v", s.doubtful)
-	}
-	s.lost(got.err)
-	return incomplete("the service stopped answering: %v", got.err)
-}
-
 // ended describes, for a reason, a total count that did not grow.
 func (s *session) ended(since tally) string {
 	for i, counter := range s.config.Counters {
@@ -136,16 +94,4 @@ func (s *session) ended(since tally) string {
 		}
 	}
 	return ": something else is counted"
-}
-
-// silent reports whether requests were sent and none was answered.
-func (p *probe) silent() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range p.exchanges {
-		if p.exchanges[i].Error == "" {
-			return false
-		}
-	}
-	return len(p.exchanges) > 0
 }

@@ -100,7 +100,7 @@ func (p *probe) alikeBut(first, again reply) finding {
 	case p.run.config.Profile.Repeat == repeatRefused:
 		return p.refusesDuplicate(first, again, all[at].text)
 	}
-	return failedBy(again, "%s", all[at].text)
+	return failedBy(again, "%s", all[at].text).blaming(again)
 }
 
 // sameAsEither is [probe.rightRepeat] for two attempts, either of which may have been executed.
@@ -124,7 +124,7 @@ func (p *probe) refusesDuplicate(first, again reply, text string) finding {
 	if p.run.isExplained(told) {
 		return echo(duplicateCheck, text)
 	}
-	f := failed("%s", text)
+	f := failed("%s", text).blaming(again)
 	switch {
 	case p.check.ID == duplicateCheck:
 		p.run.explain(told)
@@ -161,7 +161,7 @@ func (p *probe) explains(first, again reply) finding {
 		return passed()
 	}
 	p.run.explain(all[at])
-	return failed("%s", all[at].text)
+	return failed("%s", all[at].text).blaming(again)
 }
 
 // explain records why a basic check failed.

@@ -27,7 +27,7 @@ func ExampleNewPlan() {
 	for _, one := range plan.Checks {
 		fmt.Println(one.ID, one.Level, one.Says)
 	}
-	fmt.Println("bounded:", plan.Requests < 100) // the most that Run sends
+	fmt.Println("bounded:", plan.Requests < 200) // the most that Run sends
 	_, err = check.NewPlan(check.Config{Template: check.Template{Method: http.MethodPost, URL: "localhost:9000/orders"}, Profile: profile})
 	fmt.Println(err)
 	// Output:

@@ -83,7 +83,7 @@ func (p *probe) expired(ctx context.Context, a attempt, again reply) (f finding,
 	case !again.answered():
 		return incomplete("the repetition after the retention got %s", again), false
 	case again.failure():
-		return failed("the repetition after the retention is answered %s", again), false
+		return failed("the repetition after the retention is answered %s", again).blaming(again), false
 	case !again.fine() && !refused:
 		if f = p.once(ctx, a.since, a.in); !f.ok() {
 			return f, false

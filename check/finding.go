@@ -31,6 +31,9 @@ type finding struct {
 	cause   cause
 	// off says, of a failure by count, whether there were moreEffects or fewerEffects than there must be.
 	off string
+	// by are the answers that a failure blames: had the request not been refused, or answered in that way, there would
+	// be no failure. A control has to show that such a request is carried out under a new key (see witness.go).
+	by []reply
 }
 
 // The values of [Result.Effects].
@@ -75,6 +78,18 @@ func (f finding) saying(r reply) finding {
 // after puts words before the reason.
 func (f finding) after(words string) finding {
 	f.reason = words + f.reason
+	return f
+}
+
+// as replaces the verdict.
+func (f finding) as(v Verdict) finding {
+	f.verdict = v
+	return f
+}
+
+// blaming names the answers that a failure rests on.
+func (f finding) blaming(r ...reply) finding {
+	f.by = append(slices.Clone(f.by), r...)
 	return f
 }
 

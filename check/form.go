@@ -69,7 +69,7 @@ func leadsToOnePlace(p *probe, first, again reply) finding {
 	there, then := first.location(), again.location()
 	switch {
 	case there != then:
-		return failed("the first was %s%s, the repetition %s%s", first, leading(there), again, leading(then))
+		return failed("the first was %s%s, the repetition %s%s", first, leading(there), again, leading(then)).blaming(again)
 	case there != "":
 		return passed()
 	}
@@ -96,7 +96,7 @@ func leading(place string) string {
 
 func showsNoError(_ *probe, first, again reply) finding {
 	if first.Status/100 != again.Status/100 {
-		return failed("the first was answered %s, the repetition %s", first, again)
+		return failed("the first was answered %s, the repetition %s", first, again).blaming(again)
 	}
 	return passed()
 }
@@ -116,7 +116,7 @@ func executesEdited(ctx context.Context, p *probe, a attempt) finding {
 		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", other.invented, edited)
 	}
 	if !edited.fine() {
-		return failed("the edited form was answered %s", edited)
+		return failed("the edited form was answered %s", edited).blaming(edited)
 	}
 	return p.once(ctx, since, other.in)
 }
@@ -139,11 +139,11 @@ func executesBothTabs(ctx context.Context, p *probe) finding {
 	case !left.fine() && !right.fine():
 		return incomplete("both were refused: %s and %s", left, right)
 	case !left.fine():
-		return failed("the form of the page that was opened first was answered %s", left)
+		return failed("the form of the page that was opened first was answered %s", left).blaming(left)
 	case !right.fine() && second.invented != "":
 		return incomplete("with %s the form was answered %s: write {{n}} into a field that may differ", second.invented, right)
 	case !right.fine():
-		return failed("the form of the page that was opened second was answered %s", right)
+		return failed("the form of the page that was opened second was answered %s", right).blaming(right)
 	}
 	return p.effects(ctx, since, 2, 2, tabs[0], second.in)
 }

@@ -96,9 +96,9 @@ func (p *probe) executedOnce(ctx context.Context, since tally, in *intent, retry
 	case !f.ok():
 		return f
 	case p.inFlight(retry):
-		return p.refusedAsBefore(failed("the retry is still refused by %s after %s (raise --timeout if the service holds keys for longer)", retry, p.run.config.Timeout), retry)
+		return p.refusedAsBefore(failed("the retry is still refused by %s after %s (raise --timeout if the service holds keys for longer)", retry, p.run.config.Timeout).blaming(retry), retry)
 	case !p.settled(retry):
-		return p.refusedAsBefore(failedBy(retry, "it was executed once, but the retry was answered %s", retry), retry)
+		return p.refusedAsBefore(failedBy(retry, "it was executed once, but the retry was answered %s", retry).blaming(retry), retry)
 	}
 	return f
 }
@@ -137,7 +137,7 @@ func retriedAfterReset(ctx context.Context, p *probe, in *intent) finding {
 	client := p.run.client
 	client.Dial, client.Connected = relay.Dial, func() { connected.Store(true) }
 	since := p.before(ctx)
-	p.deliverBy(ctx, &client, "lost in the relay", r, &wire.Manner{})
+	p.deliverBy(ctx, &client, "lost in the relay", in, r, &wire.Manner{})
 	return p.executedOnce(ctx, since, in, p.untilSettled(ctx, "retry", in))
 }
 

@@ -214,7 +214,7 @@ func refusesByStatus(_ context.Context, p *probe, _ attempt, other second) findi
 	case len(wanted) == 0:
 		return failed("it is answered %s, and not refused", other)
 	}
-	return failed("it is answered %s, and not refused by %s", other, statusList(wanted))
+	return failed("it is answered %s, and not refused by %s", other, statusList(wanted)).blaming(other.reply)
 }
 
 func refusesType(_ context.Context, _ *probe, _ attempt, other second) finding {
@@ -229,7 +229,7 @@ func explainsMismatch(_ context.Context, _ *probe, _ attempt, other second) find
 	case !other.refused():
 		return skipped("it is not refused (%s)", other)
 	case !explained(other.reply):
-		return failed("the refusal (%s) neither is a problem document nor links to the policy", other)
+		return failed("the refusal (%s) neither is a problem document nor links to the policy", other).blaming(other.reply)
 	}
 	return passed()
 }

@@ -19,6 +19,8 @@ type Plan struct {
 	Left []Result
 
 	config *Config
+	// controls and reruns are the requests among them that confirm what checks saw.
+	controls, reruns int
 }
 
 // NewPlan completes the configuration, chooses the checks, and counts the requests that they will send. Its error says
@@ -27,7 +29,7 @@ func NewPlan(c Config) (*Plan, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	p := &Plan{config: &c, Requests: sampleRequests*sampleTries + spare + controls*controlTries}
+	p := &Plan{config: &c, Requests: sampleRequests*sampleTries + maxKeyForms + spare}
 	for _, check := range Catalog() {
 		if why := leaveOut(&c, &check); why != "" {
 			left := result(&check, skipped("%s", why))
@@ -40,6 +42,8 @@ func NewPlan(c Config) (*Plan, error) {
 			p.Waits += check.waits(&c)
 		}
 	}
+	p.controls, p.reruns = controlRequests+2*len(p.Checks), min(rerunRequests, p.Requests)
+	p.Requests += p.controls + p.reruns
 	if len(p.Checks) == 0 {
 		return nil, errors.New("no checks are left to run (see --only, --skip and --level)")
 	}
@@ -73,7 +77,7 @@ func result(check *Check, f finding) Result {
 // failed. If the context ends, Run returns the report so far along with its error.
 func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	s := newSession(p.config)
-	s.allowed = p.Requests
+	s.allowed, s.controls, s.reruns = p.Requests, p.controls, p.reruns
 	report := &Report{
 		Target: p.config.Template.Method + " " + p.config.Template.URL, Profile: p.config.Profile.Name,
 		Level: p.config.Level, Began: time.Now(), Announced: p.Requests,
@@ -92,6 +96,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	}
 	report.Whole = err == nil && s.died == nil
 	report.Results = inOrder(append(report.Results, p.Left...))
+	s.withdraw(report.Results)
 	echoes(report.Results)
 	for i := range report.Results {
 		if one := &report.Results[i]; one.Verdict == Pass && slices.ContainsFunc(p.config.Baseline, func(id string) bool { return strings.EqualFold(id, one.ID) }) {
@@ -120,7 +125,7 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	if err := s.logIn(ctx); err != nil {
 		return err
 	}
-	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests * sampleTries}
+	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests*sampleTries + maxKeyForms}
 	var err error
 	s.sample, err = first.premise(ctx)
 	switch {
@@ -144,10 +149,10 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	return nil
 }
 
-// one runs a check.
+// one runs a check, unless the service is not able to be judged.
 func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
-	if s.died != nil {
-		return result(check, incomplete("the service stopped answering: %v", s.died))
+	if f := p.ready(ctx, s, check); !f.ok() {
+		return result(check, f)
 	}
 	probe := &probe{run: s, check: check, allowed: check.requests(p.config)}
 	began := time.Now()
@@ -155,7 +160,10 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	if f.ok() || check.ID == sampleCheck {
 		f = check.run(ctx, probe)
 	}
-	f = p.control(ctx, s, probe, f)
+	f, again := p.confirm(ctx, s, probe, f)
+	if again {
+		f = p.runAgain(ctx, s, probe, f)
+	}
 	if s.died != nil && f.verdict != Fail {
 		f = incomplete("the service stopped answering: %v", s.died)
 	}
@@ -171,8 +179,66 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 	s.mu.Unlock()
 	r := result(check, f)
 	r.Took, r.Exchanges = took, probe.exchanges
+	if f.verdict == Fail && (f.off != moreEffects || len(f.by) > 0) {
+		for _, one := range probe.restsOn(&f) {
+			r.rests = append(r.rests, one.kind())
+		}
+	}
 	if r.Verdict == Fail && slices.ContainsFunc(p.config.Baseline, check.named) {
 		r.Verdict = Known
 	}
 	return r
+}
+
+// ready passes if plain requests are carried out, as far as is known. If they were not after the last check, it waits
+// until they are; after several checks for which they never are, the run is over.
+func (p *Plan) ready(ctx context.Context, s *session, check *Check) finding {
+	switch {
+	case s.died != nil:
+		return incomplete("the service stopped answering: %v", s.died)
+	case s.over != "":
+		return incomplete("%s", s.over)
+	case s.ailing == "":
+		return passed()
+	}
+	c := &probe{run: s, check: check, allowed: s.controls}
+	why := c.carriesPlain(ctx, false)
+	s.controls -= c.sent
+	if s.ailing = why; why == "" {
+		s.rounds = 0
+		return passed()
+	}
+	most := finalRounds
+	if last := c.replies; len(last) > 0 && last[len(last)-1].passing() {
+		most = passingRounds
+	}
+	if s.rounds++; s.rounds >= most {
+		s.over = why
+	}
+	return incomplete("%s", why)
+}
+
+// runAgain runs a check once more. What it saw the first time stands only if it sees it again.
+func (p *Plan) runAgain(ctx context.Context, s *session, first *probe, f finding) finding {
+	most := first.check.requests(p.config)
+	if most > s.reruns {
+		if f.verdict == Fail {
+			f = f.because("%s; but the answers may have come from a service that was busy or away", f.reason).as(Incomplete)
+		}
+		return f
+	}
+	s.reruns -= most
+	probe := &probe{run: s, check: first.check, allowed: most}
+	second := first.check.run(ctx, probe)
+	second, again := p.confirm(ctx, s, probe, second)
+	first.exchanges, first.replies = append(first.exchanges, probe.exchanges...), append(first.replies, probe.replies...)
+	switch {
+	case f.verdict == Incomplete && again && second.verdict == Fail:
+		return second.because("%s; but the first time, it could not be judged: %s", second.reason, f.reason).as(Incomplete)
+	case f.verdict == Incomplete:
+		return second
+	case second.verdict == Fail:
+		return second
+	}
+	return f.because("%s; but that was not seen again", f.reason).as(Incomplete)
 }

@@ -22,6 +22,7 @@ type probe struct {
 
 	mu        sync.Mutex // guards the fields below
 	exchanges []Exchange
+	replies   []reply // of the exchanges, in the order of their ends
 	sent      int
 	allowed   int
 	// mayDie means that the check itself stops the service for a while.
@@ -39,6 +40,9 @@ type reply struct {
 
 	err     error
 	request *wire.Request // what was sent; nil if nothing was
+	manner  wire.Manner   // in which it was sent
+	lost    bool          // the way to the service loses answers
+	of      *intent       // whose attempt it was; nil if the check made the request by itself
 }
 
 // answered reports whether there is a whole answer that the client may see.
@@ -142,19 +146,19 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	if err != nil {
 		return reply{err: err}
 	}
-	got := p.deliver(ctx, label, r, &m)
+	got := p.deliver(ctx, label, in, r, &m)
 	p.run.keepCookies(in, r, got.Answer)
 	return got
 }
 
-// deliver sends a request as it is, counts it, and keeps it as evidence. After a 429 it waits for as long as the answer
+// deliver sends a request of an intent as it is, counts it, and keeps it as evidence. After a 429 it waits for as long as the answer
 // says and sends it once more.
-func (p *probe) deliver(ctx context.Context, label string, r *wire.Request, m *wire.Manner) reply {
-	return p.deliverBy(ctx, &p.run.client, label, r, m)
+func (p *probe) deliver(ctx context.Context, label string, in *intent, r *wire.Request, m *wire.Manner) reply {
+	return p.deliverBy(ctx, &p.run.client, label, in, r, m)
 }
 
 // deliverBy is deliver with another client, such as one that uses a relay.
-func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, r *wire.Request, m *wire.Manner) reply {
+func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, in *intent, r *wire.Request, m *wire.Manner) reply {
 	for {
 		if err := p.take(); err != nil {
 			return reply{err: err}
@@ -164,7 +168,8 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 		}
 		began := time.Now()
 		answer, err := client.Do(ctx, r, m)
-		p.keep(label, began, r, m, answer, err)
+		got := reply{Answer: answer, err: err, request: r, manner: *m, of: in, lost: client.Dial != nil}
+		p.keep(label, began, got)
 		if errors.Is(err, wire.ErrUnreachable) || errors.Is(err, wire.ErrTLS) {
 			p.lost(err)
 		}
@@ -174,7 +179,7 @@ func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string
 			p.mu.Unlock()
 			continue
 		}
-		return reply{answer, err, r}
+		return got
 	}
 }
 
@@ -201,15 +206,15 @@ func (p *probe) take() error {
 	return nil
 }
 
-func (p *probe) keep(label string, began time.Time, r *wire.Request, m *wire.Manner, answer *wire.Answer, err error) {
-	kept := Exchange{Label: label, Request: r.Clone(), Manner: *m, Answer: answer, Began: began}
-	if err != nil {
-		kept.Error = err.Error()
+func (p *probe) keep(label string, began time.Time, got reply) {
+	kept := Exchange{Label: label, Request: got.request.Clone(), Manner: got.manner, Answer: got.Answer, Began: began}
+	if got.err != nil {
+		kept.Error = got.err.Error()
 	}
 	kept.forget()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.exchanges = append(p.exchanges, kept)
+	p.exchanges, p.replies = append(p.exchanges, kept), append(p.replies, got)
 }
 
 // together sends n requests at once, each as soon as it can go. [probe.volley] completes all at the same moment.

@@ -160,12 +160,12 @@ func oneEffectOverH2(ctx context.Context, p *probe, in *intent) finding {
 	defer func() { _ = over.Close() }()
 	since := p.before(ctx)
 	replies := make([]reply, atOnce(p.run.config, racers))
-	each(len(replies), func(i int) { replies[i] = p.stream(ctx, over, r) })
+	each(len(replies), func(i int) { replies[i] = p.stream(ctx, over, in, r) })
 	return p.cameToOne(ctx, since, in, replies)
 }
 
 // stream sends a request over HTTP/2, counts it, and keeps it as evidence.
-func (p *probe) stream(ctx context.Context, over *wire.H2, r *wire.Request) reply {
+func (p *probe) stream(ctx context.Context, over *wire.H2, in *intent, r *wire.Request) reply {
 	if err := p.take(); err != nil {
 		return reply{err: err}
 	}
@@ -173,8 +173,9 @@ func (p *probe) stream(ctx context.Context, over *wire.H2, r *wire.Request) repl
 	defer cancel()
 	began := time.Now()
 	answer, err := over.Do(within, r)
-	p.keep("stream", began, r, &wire.Manner{}, answer, err)
-	return reply{answer, err, r}
+	got := reply{Answer: answer, err: err, request: r, of: in}
+	p.keep("stream", began, got)
+	return got
 }
 
 func racersAreTold(ctx context.Context, p *probe, in *intent) finding {
@@ -185,7 +186,7 @@ func racersAreTold(ctx context.Context, p *probe, in *intent) finding {
 		case errors.Is(r.err, wire.ErrUnreachable):
 			return incomplete("%d connections at once were too many: %v", len(replies), r.err)
 		default:
-			return p.refusedAsBefore(failed("the answers were %s", countReplies(replies)), r)
+			return p.refusedAsBefore(failed("the answers were %s", countReplies(replies)).blaming(replies...), r)
 		}
 	}
 	first := p.outcomeOf(ctx, in, replies)
@@ -210,7 +211,7 @@ func refusalsSayWhen(ctx context.Context, p *probe, in *intent) finding {
 		}
 		refused++
 		if r.Header.Get("Retry-After") == "" {
-			return failed("%s without Retry-After", r)
+			return failed("%s without Retry-After", r).blaming(r)
 		}
 	}
 	if refused == 0 {
@@ -233,7 +234,7 @@ func othersAreNotRefused(ctx context.Context, p *probe) finding {
 		case r.fine():
 			continue
 		case !busy:
-			return failed("%d different intents at once were answered %s", n, countReplies(replies))
+			return failed("%d different intents at once were answered %s", n, countReplies(replies)).blaming(replies...)
 		case !waiting.Sleep(ctx, max(refusalPause, comeAgain(r))):
 			return incomplete("%v", ctx.Err())
 		}
@@ -264,7 +265,7 @@ func losersComeAgain(ctx context.Context, p *probe, in *intent) finding {
 	case last.busy():
 		return incomplete("the service is busy: %s", last)
 	case !p.settled(last):
-		return failed("the answers were %s, and to those that tried again %s", countReplies(replies), countReplies(later))
+		return failed("the answers were %s, and to those that tried again %s", countReplies(replies), countReplies(later)).blaming(last)
 	}
 	first := p.outcomeOf(ctx, in, replies)
 	alike := passed()

@@ -101,7 +101,7 @@ func (p *probe) refuse(ctx context.Context, in *intent) (reply, finding) {
 	case err != nil:
 		return reply{}, incomplete("%v", err)
 	}
-	got := p.deliver(ctx, "invalid", r, &wire.Manner{})
+	got := p.deliver(ctx, "invalid", in, r, &wire.Manner{})
 	switch {
 	case got.failure() && in.draft != nil && p.run.config.Invalid == nil:
 		return got, skipped("the form with empty fields is answered %s, and not refused: give a request that is refused, such as with --invalid", got)
@@ -125,7 +125,7 @@ func refusedAgain(ctx context.Context, p *probe, in *intent) finding {
 	if err != nil {
 		return incomplete("%v", err)
 	}
-	again := p.deliver(ctx, "invalid again", r, &wire.Manner{})
+	again := p.deliver(ctx, "invalid again", in, r, &wire.Manner{})
 	switch {
 	case !again.answered():
 		return failed("refused by %s at first, and then there was %s", first, again)
@@ -144,7 +144,7 @@ func correctedIsHonest(ctx context.Context, p *probe, in *intent) finding {
 	corrected := p.send(ctx, "corrected", in)
 	switch {
 	case !corrected.answered(), corrected.Status >= 500:
-		return failed("refused by %s at first; corrected, the request was answered %s", first, corrected)
+		return failed("refused by %s at first; corrected, the request was answered %s", first, corrected).blaming(corrected)
 	case corrected.fine():
 		f = p.once(ctx, since, in)
 	default:
@@ -172,7 +172,7 @@ func loginIsEnough(ctx context.Context, p *probe, in *intent) finding {
 		return skipped("the service asks for no credentials: %s, with an effect", refused)
 	}
 	if got := p.untilSettled(ctx, "logged in", in); !got.fine() {
-		return failed("refused by %s at first, and with credentials by %s", refused, got)
+		return failed("refused by %s at first, and with credentials by %s", refused, got).blaming(got)
 	}
 	return p.once(ctx, since, in)
 }

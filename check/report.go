@@ -58,6 +58,8 @@ type Result struct {
 
 	cause cause
 	said  said
+	// rests are the kinds of answers on which a failure rests (see noise.go).
+	rests []string
 }
 
 // Exchange is one request and its outcome. In a [Report] secrets are masked, and bodies end after 4 KiB.

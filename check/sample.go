@@ -20,6 +20,8 @@ type sample struct {
 	effects finding
 	// idle says that neither request was carried out, although both were answered as if they were; empty otherwise.
 	idle string
+	// tried says which other forms of keys were refused as well; empty if none were tried.
+	tried string
 }
 
 // sampleCheck judges the sample.
@@ -43,6 +45,7 @@ func (p *probe) sendSample(ctx context.Context, label string, in *intent) reply 
 		if !got.busy() || !waiting.Sleep(ctx, max(wait, comeAgain(got))) {
 			break
 		}
+		p.run.hear(got)
 		got, wait = p.send(ctx, label, in), 2*wait
 	}
 	return got
@@ -60,6 +63,9 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 		return nil, err
 	}
 	s.first = p.sendSample(ctx, "one intent", s.a)
+	if err = p.tryForms(ctx, s); err != nil {
+		return nil, err
+	}
 	if s.b, err = p.intent(ctx); err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func othersAreServed(ctx context.Context, p *probe) finding {
 	}
 	got := p.send(ctx, "the other user, same key", theirs)
 	if !got.fine() {
-		return failed("the other user was answered %s", got)
+		return failed("the other user was answered %s", got).blaming(got)
 	}
 	return p.effects(ctx, since, effects, effects, in, twin, theirs)
 }
@@ -173,7 +173,7 @@ func othersAreNotBlocked(ctx context.Context, p *probe) finding {
 		case !r.answered(), r.busy():
 			return incomplete("two users at once were answered %s", countReplies(replies))
 		default:
-			return failed("two users at once were answered %s", countReplies(replies))
+			return failed("two users at once were answered %s", countReplies(replies)).blaming(replies...)
 		}
 	}
 	given := p.isGiven(ctx, p.resembles(replies[0], replies[1]), since, in, theirs)

@@ -185,7 +185,7 @@ func (p *probe) sendOf(ctx context.Context, label string, t *Template, in *inten
 	if err != nil {
 		return reply{err: err}
 	}
-	return p.deliver(ctx, label, r, &wire.Manner{})
+	return p.deliver(ctx, label, in, r, &wire.Manner{})
 }
 
 // retryOf repeats a failed request until it is settled. A failure that is answered again is its end, whatever the

@@ -38,9 +38,16 @@ type session struct {
 	died    error
 	// doubtful holds the reason why counting is not trusted any more; nil while it is.
 	doubtful error
-	controls int // how often a control was sent
-	sample   *sample
-	notes    []string
+	controls int // requests that are left for controls, and reruns for checks that run again
+	reruns   int
+	waited   time.Duration   // because plain requests were asked to come again
+	noise    map[string]bool // the kinds of answers that they got instead of being carried out
+	// ailing says why plain requests are not carried out; empty while they are. rounds counts the checks for which they
+	// still were not, and over ends the run.
+	ailing, over string
+	rounds       int
+	sample       *sample
+	notes        []string
 	// effectsOnce means that a repetition was found to have no second effect; explained holds the differences for which
 	// basic checks failed, by their ids.
 	effectsOnce bool

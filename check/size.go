@@ -119,7 +119,7 @@ func againInChunks(ctx context.Context, p *probe, a attempt) finding {
 	case again.in(http.StatusBadRequest, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusNotImplemented):
 		return passedBut("bodies in chunks are answered %s", again)
 	case again.in(p.run.config.Profile.Mismatch...):
-		return failed("the same request in chunks is treated as another one: it is answered %s", again)
+		return failed("the same request in chunks is treated as another one: it is answered %s", again).blaming(again)
 	}
 	return passedBut("the repetition in chunks is answered %s", again)
 }
@@ -162,9 +162,12 @@ func (p *probe) twice(ctx context.Context, m wire.Manner, changes ...change) (fi
 	since := p.before(ctx)
 	first = p.sendIn(ctx, "first", m, in, changes...)
 	if !first.fine() {
-		return first, failed("the first attempt is answered %s", first)
+		return first, incomplete("the first attempt is answered %s, whatever the key may be", first)
 	}
 	again := p.sendIn(ctx, "again", m, in, changes...)
+	if f := again.judged(); !f.ok() {
+		return first, f
+	}
 	if f := p.once(ctx, since, in); !f.ok() {
 		return first, f
 	}
@@ -228,6 +231,9 @@ func slowThenAgain(ctx context.Context, p *probe, in *intent) finding {
 	}
 	if slow.in(http.StatusRequestTimeout) {
 		return passedBut("slow bodies are answered %s", slow)
+	}
+	if f := slow.judged(); !f.ok() {
+		return f
 	}
 	return p.rightRepeat(slow, again)
 }

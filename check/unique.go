@@ -87,7 +87,7 @@ func sameValuesCauseNoError(ctx context.Context, p *probe) finding {
 		return f
 	}
 	if isCrash(one.second) {
-		return failed("the same values under another key were answered %s", one.second)
+		return failed("the same values under another key were answered %s", one.second).blaming(one.second)
 	}
 	if wantsParallel(p.run.config) != "" {
 		return passed()
@@ -151,7 +151,7 @@ func sameValuesAtOnce(ctx context.Context, p *probe) finding {
 	}
 	since := p.before(ctx)
 	replies := p.volley(ctx, "key", all...)
-	return remark(p.effects(ctx, since, 1, most, all...), replies)
+	return remark(p.effects(ctx, since, 1, most, all...), replies).blaming(one.second)
 }
 
 func refusalSaysWhatIsThere(ctx context.Context, p *probe) finding {
@@ -164,9 +164,9 @@ func refusalSaysWhatIsThere(ctx context.Context, p *probe) finding {
 	case isCrash(second):
 		return skipped("it is not a refusal, but %s (see UNIQ-01)", second)
 	case !second.in(http.StatusConflict, http.StatusUnprocessableEntity):
-		return failed("the refusal is %s, and not 409 or 422", second)
+		return failed("the refusal is %s, and not 409 or 422", second).blaming(second)
 	case len(second.Body) == 0:
-		return failed("the refusal, %s, has no body", second)
+		return failed("the refusal, %s, has no body", second).blaming(second)
 	}
 	return passed()
 }

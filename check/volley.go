@@ -80,7 +80,7 @@ func (p *probe) prepare(ctx context.Context, one *racer) error {
 		err = fmt.Errorf("%w: no connection within %s", wire.ErrUnreachable, gatherTime)
 	}
 	if err != nil {
-		p.keep(one.label, began, one.request, &wire.Manner{}, nil, err)
+		p.keep(one.label, began, reply{err: err, request: one.request, of: one.intent})
 	}
 	one.held = held
 	return err
@@ -89,9 +89,10 @@ func (p *probe) prepare(ctx context.Context, one *racer) error {
 func (p *probe) release(ctx context.Context, one *racer) reply {
 	began := time.Now()
 	answer, err := one.held.Release(ctx)
-	p.keep(one.label, began, one.request, &wire.Manner{}, answer, err)
+	got := reply{Answer: answer, err: err, request: one.request, of: one.intent}
+	p.keep(one.label, began, got)
 	p.run.keepCookies(one.intent, one.request, answer)
-	return reply{answer, err, one.request}
+	return got
 }
 
 // noneThere ends the run if no request of a volley reached the service. A service that accepts some of many connections

@@ -79,7 +79,7 @@ func (p *probe) deliverAt(ctx context.Context, label string, at time.Time, in *i
 	for _, change := range changes {
 		change(r)
 	}
-	return p.deliver(ctx, label, r, &wire.Manner{})
+	return p.deliver(ctx, label, in, r, &wire.Manner{})
 }
 
 func redeliversOnce(ctx context.Context, p *probe, in *intent) finding {
@@ -89,7 +89,7 @@ func redeliversOnce(ctx context.Context, p *probe, in *intent) finding {
 		return incomplete("the first delivery was answered %s", first)
 	}
 	if again := p.deliverAt(ctx, "redelivered", now, in); !again.taken() {
-		return failed("the redelivery was answered %s", again)
+		return failed("the redelivery was answered %s", again).blaming(again)
 	}
 	return p.once(ctx, since, in)
 }
@@ -133,7 +133,7 @@ func sparesID(ctx context.Context, p *probe, in *intent) finding {
 		since = p.before(ctx, in)
 	}
 	if r := p.send(ctx, "rightly signed", in); !r.taken() {
-		return failed("after a forged delivery with its id the true one was answered %s", r)
+		return failed("after a forged delivery with its id the true one was answered %s", r).blaming(r)
 	}
 	f := p.once(ctx, since, in)
 	if f.verdict == Fail {
@@ -163,7 +163,7 @@ func executesOtherID(ctx context.Context, p *probe, in *intent) finding {
 	case second.taken():
 		return p.once(ctx, since, other)
 	case !second.refused() || !p.run.config.Template.Varies():
-		return failed("the second was answered %s", second)
+		return failed("the second was answered %s", second).blaming(second)
 	}
 	if f := p.effects(ctx, since, 0, 0, other); !f.ok() {
 		return f

@@ -2,7 +2,6 @@ package faulty
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/semel-dev/semel/check"
@@ -41,16 +40,6 @@ func appFaults() []Service {
 				}
 				return ReadKey(r)
 			})}.start),
-		fault("expectations fail", "A proxy on the way does not support Expect: 100-continue, and considers a client that waits for it dead: 504.",
-			by("SIZE-03"), recipe{outside: func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
-						w.WriteHeader(http.StatusGatewayTimeout)
-						return
-					}
-					next.ServeHTTP(w, r)
-				})
-			}}.start),
 		fault("a queue that delivers twice", "The request only puts a job into a queue; the worker runs it again a moment later, as queues do.",
 			by("LAST-01"), recipe{
 				behaviour: Behaviour{Takes: func(b *Books, o Order) (Order, error) {

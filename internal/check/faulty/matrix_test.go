@@ -239,6 +239,17 @@ With ` + "`SEMEL_LONG=1`" + ` and no ` + "`-only`" + `, it runs every check on e
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", service.Name, service.Says, open)
 	}
 	b.WriteString(`
+## What is hard to judge
+
+None of these is accused: a check passes, or is not judged, with the reason.
+
+| the service | what it does |
+|---|---|
+`)
+	for _, service := range faulty.Difficult() {
+		fmt.Fprintf(&b, "| %s | %s |\n", service.Name, service.Says)
+	}
+	b.WriteString(`
 ## Which check finds how many
 
 Behind each [check](check.md#all-checks) is the number of services that it finds.

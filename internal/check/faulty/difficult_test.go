@@ -1,0 +1,48 @@
+package faulty_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/faulty"
+)
+
+// TestDifficultServices: a service without a mistake is not accused, however it limits, refuses or delays requests, and
+// a check that cannot tell says why.
+func TestDifficultServices(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for _, service := range faulty.Difficult() {
+		if !strings.Contains(service.Name, *only) {
+			continue
+		}
+		all.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			report := watch(t, service)
+			if report == nil {
+				return
+			}
+			judged := report.Count(check.Pass)
+			for i := range report.Results {
+				one := &report.Results[i]
+				switch {
+				case one.Verdict == check.Fail, one.Verdict == check.Echo:
+					t.Errorf("%s: %s is accused: %s", service.Name, one.ID, one.Reason)
+				case one.Verdict == check.Incomplete && one.Reason == "":
+					t.Errorf("%s: %s has no reason", service.Name, one.ID)
+				case *show && one.Verdict == check.Incomplete:
+					t.Logf("%s: %s: %s", service.Name, one.ID, one.Reason)
+				}
+			}
+			t.Logf("%s: %d passed, %d were not judged, %d of %d requests in %s; %q", service.Name, judged, report.Count(check.Incomplete), report.Sent, report.Announced, report.Took, report.Notes)
+			if report.Sent > report.Announced || report.Died != "" {
+				t.Errorf("%s: %d of %d requests, died: %q", service.Name, report.Sent, report.Announced, report.Died)
+			}
+		})
+	}
+	all.Wait()
+}
