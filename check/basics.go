@@ -77,7 +77,7 @@ func executesOnce(ctx context.Context, p *probe) finding {
 		case r.busy():
 			return incomplete("even undisturbed, the request is answered %s: run again when the service is less busy, or with a lower --rate", r).saying(r)
 		case !r.fine():
-			return p.onTheWay(ctx, failed("the request is answered %s%s", r, p.run.sample.tried).saying(r), r)
+			return p.onTheWay(ctx, failed("the request is answered %s", r).saying(r), r)
 		}
 	}
 	return p.run.sample.effects

@@ -71,7 +71,7 @@ func (p *probe) tryForms(ctx context.Context, s *sample) error {
 	}
 	config.Key.Quoted, config.NewKey = was.quoted, was.newKey
 	if len(config.otherForms()) > 0 {
-		s.tried = ", and so it is with raw keys, with keys in quotes and with UUIDs (--raw-key, --key '{{uuid}}')"
+		p.run.note("Other forms of keys are refused as well: raw ones, those in quotes, and UUIDs (--raw-key, --key '{{uuid}}').")
 	}
 	return nil
 }

@@ -33,9 +33,53 @@ func TestKeysOfTheFormThatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestKeysOfAnotherFormAreRefused(t *testing.T) {
+// TestKeysOfAnotherFormAreFound: the run goes on with the form of keys that the service takes, and says how to ask for it.
+func TestKeysOfAnotherFormAreFound(t *testing.T) {
 	t.Parallel()
-	d := uuidDesk()
+	bare := func(quoted bool) func(*desk) {
+		return func(d *desk) {
+			parse := d.key
+			d.key = func(lines []string) (string, int) {
+				if len(lines) == 1 && strings.HasPrefix(lines[0], `"`) != quoted {
+					return "", http.StatusUnprocessableEntity
+				}
+				return parse(lines)
+			}
+		}
+	}
+	uuids := func(d *desk) { d.key = uuidDesk().key }
+	for name, one := range map[string]struct {
+		profile string
+		takes   []func(*desk)
+		says    string
+	}{
+		"UUIDs":        {"ietf", []func(*desk){uuids}, "--key '{{uuid}}', --raw-key"},
+		"raw":          {"ietf", []func(*desk){bare(false)}, "give --raw-key"},
+		"bare UUIDs":   {"ietf", []func(*desk){uuids, bare(false)}, "--key '{{uuid}}', --raw-key"},
+		"quoted UUIDs": {"ietf", []func(*desk){uuids, bare(true)}, "--key '{{uuid}}', keys in quotes"},
+		"quoted":       {"stripe", []func(*desk){bare(true)}, "give keys in quotes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk()
+			for _, takes := range one.takes {
+				takes(d)
+			}
+			config := trial(t, d, d)
+			config.Profile, _ = check.ProfileNamed(one.profile)
+			config.Only, config.Level = []string{"basics", "KEY-06", "KEY-10"}, check.LevelMust
+			report := expectBad(t, config)
+			if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], one.says) {
+				t.Errorf("notes: %q, want %q in one", report.Notes, one.says)
+			}
+		})
+	}
+}
+
+func TestKeysOfAnUnknownFormAreRefused(t *testing.T) {
+	t.Parallel()
+	d := newDesk()
+	d.key = func([]string) (string, int) { return "", http.StatusBadRequest }
 	config := trial(t, d, d)
 	config.Only = []string{"BASIC-01", "keys"}
 	_, report := runTrial(t, config)

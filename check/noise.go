@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Noise is what plain requests with new keys get now and then instead of being carried out, such as 503. What they get
-// says nothing about keys, so a failure that rests on such an answer is not judged in the end.
+// Noise consists of the answers that plain requests with new keys get now and then instead of being carried out, such as
+// 503. They say nothing about keys, so a failure that rests on one of them is not judged in the end.
 
 // passing reports whether an answer may be another one a moment later: the service, or a proxy before it, is busy or
-// away, or there was no answer.
+// away, or gave none.
 func (r reply) passing() bool {
 	return !r.answered() || r.busy() || r.in(http.StatusBadGateway, http.StatusGatewayTimeout) || r.isPage()
 }
@@ -29,7 +29,7 @@ func (r reply) media() string {
 	return media
 }
 
-// kind is what answers have in common that come from one cause.
+// kind returns a text that answers with one cause share.
 func (r reply) kind() string {
 	switch {
 	case !r.answered():

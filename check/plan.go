@@ -218,7 +218,7 @@ func (p *Plan) ready(ctx context.Context, s *session, check *Check) finding {
 	return incomplete("%s", why)
 }
 
-// runAgain runs a check once more. What it saw the first time stands only if it sees it again.
+// runAgain runs a check once more. A failure counts only if it is seen twice.
 func (p *Plan) runAgain(ctx context.Context, s *session, first *probe, f finding) finding {
 	most := first.check.requests(p.config)
 	if most > s.reruns {

@@ -42,7 +42,7 @@ type reply struct {
 	request *wire.Request // what was sent; nil if nothing was
 	manner  wire.Manner   // in which it was sent
 	lost    bool          // the way to the service loses answers
-	of      *intent       // whose attempt it was; nil if the check made the request by itself
+	of      *intent       // whose attempt it was; nil if the request belongs to none
 }
 
 // answered reports whether there is a whole answer that the client may see.

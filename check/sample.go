@@ -20,8 +20,6 @@ type sample struct {
 	effects finding
 	// idle says that neither request was carried out, although both were answered as if they were; empty otherwise.
 	idle string
-	// tried says which other forms of keys were refused as well; empty if none were tried.
-	tried string
 }
 
 // sampleCheck judges the sample.

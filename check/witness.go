@@ -18,8 +18,8 @@ import (
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
-// That a request is refused, fails or gets an odd answer does not show how the service treats keys: a quota may be used
-// up, a proxy may refuse large bodies, and a busy service answers 503. So no check accuses by itself. Whatever it found
+// That a request is refused, fails or gets an odd answer says nothing about keys: a quota may be used
+// up, a proxy may refuse large bodies, and a busy service answers 503. So no check accuses alone. Its finding
 // goes through [Plan.confirm]:
 //
 //	a second effect ─────────────────────────────────────────────── speaks for itself
@@ -32,7 +32,7 @@ const (
 	// second of them.
 	plainTries = 4
 	plainPause = 100 * time.Millisecond
-	// silentTries is how many of them may get no answer.
+	// silentTries bounds those without an answer.
 	silentTries = 2
 	// witnesses is the most shapes of blamed requests that are tried for one check.
 	witnesses = 2
@@ -149,7 +149,7 @@ func (p *probe) witness(ctx context.Context, r reply) finding {
 	return incomplete("a request like that one, with a new key, got %s", got)
 }
 
-// blamed returns the answers whose requests need a witness: those that are no success, one for each shape. There is no
+// blamed returns the answers whose requests need a witness: refusals, failures and missing ones, one for each shape. There is no
 // other empty key.
 func (p *probe) blamed(by []reply) []reply {
 	var all []reply
@@ -236,7 +236,7 @@ func (p *probe) likewise(r reply, in *intent) (*wire.Request, error) {
 	return like, nil
 }
 
-// changedBody changes the text of a body, also below gzip.
+// changedBody changes the text of a body, which may be compressed by gzip.
 func changedBody(r *wire.Request, change func(string) string) ([]byte, error) {
 	if r.Value("Content-Encoding") != "gzip" {
 		return []byte(change(string(r.Body))), nil
