@@ -1,6 +1,7 @@
+import { addressOf } from "./address.js";
 import { contentOf, digest, hash, type Part } from "./digest.js";
 import { endIntent, type Intent, keyFor } from "./intent.js";
-import { newKey } from "./key.js";
+import { keyIn, newKey } from "./key.js";
 import { type Patience, retrying, SemelError, withKey } from "./send.js";
 
 /** Options of semelFetch in addition to those of fetch. */
@@ -12,7 +13,7 @@ export interface SemelInit extends Patience {
   intent?: string;
   /** Whether the intent is one in every tab of the origin. Default true; false: one in each tab. */
   shared?: boolean;
-  /** The key, if the caller keeps it. Then intent only shares concurrent calls. */
+  /** The key, if the caller keeps it. Default: that of the request's Idempotency-Key header. With a key, intent only shares concurrent calls. */
   key?: string;
 }
 
@@ -31,25 +32,28 @@ interface Shared {
  * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request. An answer of up to
  * 1 MiB comes whole; a longer one, or a stream, ends the intent when its body has been read to the end, and reading it throws a
  * SemelError of the kind unknown when it breaks off.
- * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted.
+ * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted; TypeError, before
+ * anything is sent, for what would go out without a key or to no address.
  */
 export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {}, semel: SemelInit = {}): Promise<Response> {
   const signal = semel.signal ?? init.signal ?? (input instanceof Request ? input.signal : undefined);
   signal?.throwIfAborted();
+  const { intent: wish } = semel;
+  if (!/^object(string|undefined)$/.test(typeof semel + typeof wish) || wish === "") throw new TypeError("write { intent: name }");
   const request = await repeatable(input, init);
-  if (!semel.intent) return send(request, { ...semel, ...(signal ? { signal } : {}) }, semel.key ?? newKey());
-  const intent: Intent = { name: semel.intent, shared: semel.shared ?? true };
+  const key = semel.key ?? keyIn(new Headers(request.init.headers));
+  if (!wish) return send(request, { ...semel, ...(signal ? { signal } : {}) }, key ?? newKey());
+  const intent: Intent = { name: wish, shared: semel.shared ?? true };
   const name = `${intent.shared} ${intent.name}`;
   let shared = underWay.get(name);
   if (shared?.digest !== request.digest || shared.stop.signal.aborted) {
-    shared = begin(name, intent, request, semel);
+    shared = begin(name, intent, request, semel, key ?? keyFor(intent, request.digest));
     underWay.set(name, shared);
   }
   return wait(shared, signal);
 }
 
-function begin(name: string, intent: Intent, request: Repeatable, semel: SemelInit): Shared {
-  const key = semel.key ?? keyFor(intent, request.digest);
+function begin(name: string, intent: Intent, request: Repeatable, semel: SemelInit, key: string): Shared {
   const stop = new AbortController();
   const answer = send(request, { ...semel, signal: stop.signal }, key, () => endIntent(intent, key)).finally(() => {
     if (underWay.get(name) === shared) underWay.delete(name);
@@ -78,8 +82,8 @@ async function wait(shared: Shared, signal: AbortSignal | null | undefined): Pro
 }
 
 async function send(request: Repeatable, patience: Patience, key: string, ended?: () => void): Promise<Response> {
-  const attempt = (signal: AbortSignal): Promise<Response> =>
-    fetch(request.url, { ...request.init, headers: withKey(request.init.headers, key), signal });
+  const headers = withKey(request.init.headers, key);
+  const attempt = (signal: AbortSignal): Promise<Response> => fetch(request.url, { ...request.init, headers, signal });
   return (await retrying(attempt, key, patience, ended)).response;
 }
 
@@ -99,9 +103,11 @@ async function repeatable(input: RequestInfo | URL, init: RequestInit): Promise<
     if (input.body && own.body === undefined) own.body = await input.clone().arrayBuffer();
   }
   const method = (own.method ?? "GET").toUpperCase();
-  if (method === "GET" || method === "HEAD") throw new TypeError(`semelFetch is for requests that change something, not ${method}`);
+  if (method === "GET" || method === "HEAD") throw new TypeError(`semelFetch is for what changes something, not ${method}`);
+  if (own.mode === "no-cors") throw new TypeError("no-cors sends no key");
+  if (String(own.body) === "[object Object]") throw new TypeError("the body is an object: use JSON.stringify");
   if (own.body instanceof ReadableStream) throw new SemelError("not-repeatable", "", false);
-  const url = new URL(input instanceof Request ? input.url : input, globalThis.document?.baseURI).href;
+  const url = addressOf(input instanceof Request ? input.url : input);
   const parts = await bodyParts(own.body);
   return { url, init: { ...own, method }, digest: digest([["method", method], ["url", url], ...parts]) };
 }

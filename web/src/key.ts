@@ -23,3 +23,9 @@ export function quoteKey(key: string): string {
   }
   return `"${key.replace(/["\\]/g, "\\$&")}"`;
 }
+
+/** The key in the headers of a request, quoted or not; undefined for none. */
+export function keyIn(headers: Headers, name = "Idempotency-Key"): string | undefined {
+  const value = headers.get(name) ?? undefined;
+  return value?.match(/^"((\\.|[^"])*)"/)?.[1]!.replace(/\\(.)/g, "$1") ?? value;
+}

@@ -29,7 +29,7 @@ const messages: { [kind in Trouble]?: string } = {
   "in-flight": "an earlier attempt is still at work",
   unavailable: "the server cannot do it now",
   unknown: "the answer broke off: it may have happened; send it again with the same key",
-  "not-repeatable": "this body can be read only once, so it cannot be sent again; give a string, Blob, FormData or bytes",
+  "not-repeatable": "this body can be read only once; give a string, Blob, FormData or bytes",
 };
 
 /** What is going on between the call and its answer. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { semelFetch, type SemelInit } from "../src/fetch.js";
+import { quoteKey } from "../src/key.js";
 import { SemelError, waitAfter, type State } from "../src/send.js";
 
 /** What one attempt sent. */
@@ -330,4 +331,33 @@ describe("calls at the same time", () => {
     await send({ intent: "b" });
     expect(sent.at(-1)!.key).toBe(sent.at(-2)!.key); // the key is kept
   });
+});
+
+describe("the caller's key", () => {
+  test.each([['"mine"', "mine"], ["mine", "mine"], ['"a \\"b\\" \\\\"; x=1', 'a "b" \\'], ["a\\b", "a\\b"]])("in the header %s is sent with every attempt, once", async (header, key) => {
+    replies = [answer(503), answer(201), answer(503), answer(201)];
+    const request = new Request(url, { ...post(), headers: { "idempotency-key": header } });
+    for (const call of [() => semelFetch(url, { ...post(), headers: { "Idempotency-Key": header } }), () => semelFetch(request)]) await ended(call());
+    expect(sent.map((one) => one.key)).toEqual(Array(4).fill(quoteKey(key)));
+  });
+
+  test("in the option goes before that of the header", async () => {
+    await ended(semelFetch(url, { ...post(), headers: { "Idempotency-Key": "header" } }, { key: "option" }));
+    expect(sent[0]!.key).toBe('"option"');
+  });
+
+  test("that is none is refused at once, not tried again", async () => {
+    for (const key of ["", "å", "x".repeat(256)]) await expect(semelFetch(url, post(), { key })).rejects.toThrow(TypeError);
+    expect(sent).toEqual([]);
+  });
+});
+
+test("what would be sent without a key, under a key of others, or to no address is refused", async () => {
+  const wrong = (...call: unknown[]) => expect((semelFetch as (...call: unknown[]) => Promise<Response>)(...call)).rejects.toThrow(TypeError);
+  await wrong(url, { ...post(), mode: "no-cors" });
+  await wrong(new Request(url, { ...post(), mode: "no-cors" }));
+  await wrong(url, post({ customer: "Ada" } as unknown as BodyInit));
+  for (const address of [{ url }, undefined, null, [{}]]) await wrong(address, post());
+  for (const semel of ["order 17", null, { intent: "" }, { intent: { id: 17 } }, { intent: 17 }]) await wrong(url, post(), semel);
+  expect(sent).toEqual([]);
 });

@@ -13,8 +13,8 @@ const manifest = JSON.parse(readFileSync(root + "package.json", "utf8")) as {
   sideEffects: string[];
 };
 
-test.each(["guard.js", "semel.js"])("%s is at most 6.5 KiB on the wire", (name) => {
-  expect(gzipSync(readFileSync(`${root}dist/${name}`), { level: 9 }).length).toBeLessThanOrEqual(6.5 * 1024); // half a KiB of it: texts for people, in four languages;
+test.each([["guard.js", 6.5], ["semel.js", 6.75]])("%s is at most %f KiB on the wire", (name, most) => {
+  expect(gzipSync(readFileSync(`${root}dist/${name}`), { level: 9 }).length).toBeLessThanOrEqual(most * 1024); // half a KiB of it: texts for people, in four languages;
 });
 
 test("every entry point and its types are there", () => {

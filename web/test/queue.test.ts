@@ -71,6 +71,37 @@ describe("add", () => {
     expect(await code(queue.add(orders))).toBe("closed");
   });
 
+  test("refuses what no browser sends, and what would not be sent", async () => {
+    const { server, queue } = setup();
+    server.arrives = () => new Promise(() => undefined);
+    const { id } = await queue.add(orders);
+    const wrong = async (call: string, ...given: unknown[]) => {
+      const method = queue[call as "add"].bind(queue) as (...given: unknown[]) => Promise<unknown>;
+      await expect(method(...given), `${call}(${given.map(String).join(", ")})`).rejects.toMatchObject({ code: "invalid" });
+    };
+    for (const address of [undefined, null, {}, [{}], new Request(orders), "mailto:ada@shop.test", "data:,", "http://ada:secret@shop.test/"]) {
+      await wrong("add", address);
+      await wrong("edit", id, address);
+    }
+    await wrong("edit", id, { body: { item: "tea" } });
+    for (const call of ["edit", "retry", "discard"]) for (const entry of [undefined, null, "", { id }, 7]) await wrong(call, entry, orders);
+    for (const intent of [null, "tea", { item: "tea" }, { after: { id } }, { group: {} }, { label: 7 }, { keyField: 7 }]) await wrong("add", orders, intent);
+    for (const method of ["GET", "head", "TRACE", "no method"]) await wrong("add", orders, { method });
+    for (const headers of [{ "Idempotency-Key": "å" }, { "Idempotency-Key": "" }]) await wrong("add", orders, { headers });
+    await wrong("add", orders, { credentials: "all" });
+    expect((await queue.list()).map((entry) => entry.id)).toEqual([id]);
+    expect(() => new Queue({ header: "no header" })).toThrow(TypeError);
+  });
+
+  test("goes on under the key that a request had", async () => {
+    const { server, queue } = setup();
+    const entry = await queue.add(orders, { headers: { "idempotency-key": '"order \\"17\\""' } });
+    expect(entry.key).toBe('order "17"');
+    await queue.add(orders, { headers: { "Idempotency-Key": "order-18" } });
+    await queue.drain();
+    expect(server.seen.map(({ key }) => key)).toEqual([String.raw`order \"17\"`, "order-18"]);
+  });
+
   test("takes so many entries and no more", async () => {
     const { server, queue } = setup();
     server.arrives = () => new Promise(() => undefined);

@@ -8,7 +8,7 @@ export interface SemelInit extends Patience {
     intent?: string;
     /** Whether the intent is one in every tab of the origin. Default true; false: one in each tab. */
     shared?: boolean;
-    /** The key, if the caller keeps it. Then intent only shares concurrent calls. */
+    /** The key, if the caller keeps it. Default: that of the request's Idempotency-Key header. With a key, intent only shares concurrent calls. */
     key?: string;
 }
 /**
@@ -16,7 +16,8 @@ export interface SemelInit extends Patience {
  * 4xx that a repetition would not change. Concurrent calls of one intent with the same content share a request. An answer of up to
  * 1 MiB comes whole; a longer one, or a stream, ends the intent when its body has been read to the end, and reading it throws a
  * SemelError of the kind unknown when it breaks off.
- * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted.
+ * @throws SemelError when no definitive answer comes within the patience; the signal's reason when it is aborted; TypeError, before
+ * anything is sent, for what would go out without a key or to no address.
  */
 export declare function semelFetch(input: RequestInfo | URL, init?: RequestInit, semel?: SemelInit): Promise<Response>;
 /** How much of a Blob is read at a time, in bytes; a file that is longer is known by its type, name, size and time. */

@@ -10,3 +10,5 @@ export declare const maxKeyLength = 255;
  * @throws TypeError when the key is empty, too long, or holds something else than visible ASCII and spaces.
  */
 export declare function quoteKey(key: string): string;
+/** The key in the headers of a request, quoted or not; undefined for none. */
+export declare function keyIn(headers: Headers, name?: string): string | undefined;

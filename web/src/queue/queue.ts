@@ -1,6 +1,8 @@
-import { newKey } from "../key.js";
+import { addressOf } from "../address.js";
+import { keyIn, newKey } from "../key.js";
 import { wasSentToSignIn } from "../sign-in.js";
 import { bytesOf, checkFill, type Body } from "./body.js";
+import { checkIntent, checkRequest, name } from "./check.js";
 import { Database } from "./database.js";
 import { QueueError, type Answer, type Entry, type Reason, type State } from "./entry.js";
 import { defaultLeaseMs } from "./exclusive.js";
@@ -57,6 +59,7 @@ export interface Environment {
 export interface Intent {
   /** Default "POST". */
   method?: string;
+  /** May hold a key, such as that of a SemelError, under which the intent goes on. Default: a fresh one. */
   headers?: HeadersInit;
   /** Default null. */
   body?: Body;
@@ -108,6 +111,7 @@ export class Queue {
   readonly #listeners = new Set<() => void>();
   readonly #closing = new AbortController();
   readonly #now: () => number;
+  readonly #header: string;
   #ready: Promise<void> | undefined;
   #tookOver = false;
   #work: Promise<void> | undefined;
@@ -116,9 +120,11 @@ export class Queue {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #trouble: QueueError | undefined;
 
-  /** Opens nothing yet: the first method does, and says what is wrong. */
+  /** Opens nothing yet: the first method does, and says what is wrong with the storage. @throws TypeError for a header that has no such name. */
   constructor(options: QueueOptions = {}) {
     const { name = "semel-queue", header = "Idempotency-Key", headers, signedOut = wasSentToSignIn, environment = {} } = options;
+    new Headers().set(header, "");
+    this.#header = header;
     this.#owner = "owner" in options ? options.owner : "";
     this.#now = environment.now ?? Date.now;
     this.#database = new Database(name, environment.indexedDB ?? (() => indexedDB), () => {
@@ -161,6 +167,7 @@ export class Queue {
 
   /** Sends an entry that was set aside, or that waits, again and now: under the same key. */
   async retry(id: string): Promise<void> {
+    name("id", id);
     await this.#opened();
     await rows.retry(this.#database, id, await this.#current());
     this.#stored();
@@ -168,6 +175,7 @@ export class Queue {
 
   /** Puts a new intent with a new key in the place of an entry. What waited for its answer waits for the new one's. */
   async edit(id: string, url: string | URL, intent: Intent = {}): Promise<Item> {
+    name("id", id);
     const { fresh, bytes } = await this.#fresh(url, intent);
     const entry = await rows.replace(this.#database, id, fresh, bytes);
     this.#stored();
@@ -176,6 +184,7 @@ export class Queue {
 
   /** Forgets an entry. It takes nothing back that an attempt may have done; what waited for its answer is set aside. */
   async discard(id: string): Promise<void> {
+    name("id", id);
     await this.#opened();
     await rows.discard(this.#database, id, await this.#current());
     this.#stored();
@@ -278,15 +287,18 @@ export class Queue {
   }
 
   async #fresh(url: string | URL, intent: Intent): Promise<{ fresh: rows.Fresh; bytes: ArrayBuffer | null }> {
+    checkIntent(intent);
     const { method = "POST", credentials = "same-origin", group = "", after, fill, label, keyField } = intent;
-    const key = newKey();
     const address = absolute(url);
+    const headers = new Headers(intent.headers);
+    const key = keyIn(headers, this.#header) ?? newKey();
+    headers.delete(this.#header);
+    checkRequest(address, { method, headers, credentials, body: intent.body == null ? null : "" }, key);
     if (fill) {
       if (after === undefined) throw new QueueError("invalid", "fill needs after: whose answer it takes values from");
       checkFill(fill, address);
     }
     const { bytes, type } = await bytesOf(withKey(intent.body ?? null, keyField, key));
-    const headers = new Headers(intent.headers);
     if (type && !headers.has("Content-Type")) headers.set("Content-Type", type);
     await this.#opened();
     const fresh: rows.Fresh = {
@@ -372,9 +384,9 @@ function item(entry: Entry, held: Reason | undefined): Item {
 function absolute(url: string | URL): string {
   try {
     // Placeholders stay readable: {id} would become %7Bid%7D.
-    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href).href.replace(/%7B(\w+)%7D/gi, "{$1}");
+    return addressOf(url).replace(/%7B(\w+)%7D/gi, "{$1}");
   } catch (error) {
-    throw new QueueError("invalid", `${String(url)} is no address`, { cause: error });
+    throw new QueueError("invalid", `${String(url)} is no address: give a string or a URL`, { cause: error });
   }
 }
 

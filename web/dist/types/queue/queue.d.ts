@@ -39,6 +39,7 @@ export interface Environment {
 export interface Intent {
     /** Default "POST". */
     method?: string;
+    /** May hold a key, such as that of a SemelError, under which the intent goes on. Default: a fresh one. */
     headers?: HeadersInit;
     /** Default null. */
     body?: Body;
@@ -82,7 +83,7 @@ export interface Item {
  */
 export declare class Queue {
     #private;
-    /** Opens nothing yet: the first method does, and says what is wrong. */
+    /** Opens nothing yet: the first method does, and says what is wrong with the storage. @throws TypeError for a header that has no such name. */
     constructor(options?: QueueOptions);
     /**
      * Keeps an intent. It resolves when the intent is on the disk: from then on it
