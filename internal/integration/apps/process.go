@@ -21,9 +21,9 @@ const (
 	logShown     = 8 << 10
 )
 
-// keeper runs a program until its own standard input ends, which it does even
-// when the test process is killed.
-const keeper = `"$@" & pid=$!; trap '' INT; cat >/dev/null; kill "$pid"; wait "$pid"`
+// keeper runs a program until its own standard input has a line with the signal
+// to send, or ends, which it does even when the test process is killed.
+const keeper = `"$@" & pid=$!; trap '' INT; read -r how; kill "${how:--TERM}" "$pid"; wait "$pid"`
 
 // Command says how an application is started.
 type Command struct {
@@ -38,68 +38,103 @@ type Command struct {
 	Ready string
 }
 
+// Application is a running application. It has the same address when it is started again.
+type Application struct {
+	Address string // host:port
+
+	tb      testing.TB
+	command Command
+	log     tail
+	cmd     *exec.Cmd
+	hold    io.WriteCloser
+}
+
 // Start runs an application until the end of the test, and returns its address
 // (host:port) once it answers.
 func Start(tb testing.TB, c Command) string {
 	tb.Helper()
+	return Run(tb, c).Address
+}
+
+// Run runs an application until the end of the test, and returns once it answers.
+func Run(tb testing.TB, c Command) *Application {
+	tb.Helper()
+	a := &Application{tb: tb, command: c}
 	var err error
 	for range startTries { // another process may take the port first
-		var address string
-		if address, err = start(tb, c); err == nil {
-			return address
+		if a.Address, err = freeAddress(tb.Context()); err == nil {
+			err = a.start(tb.Context())
+		}
+		if err == nil {
+			break
 		}
 	}
-	tb.Fatalf("start the application: %v", err)
-	return ""
-}
-
-func start(tb testing.TB, c Command) (string, error) {
-	tb.Helper()
-	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
-	}
-	address := listener.Addr().String()
-	_, port, err := net.SplitHostPort(address)
-	if err = errors.Join(err, listener.Close()); err != nil {
-		return "", err
-	}
-	args := append([]string{"-c", keeper, "sh"}, c.Args(port)...)
-	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), "/bin/sh", args...) //nolint:gosec // the test says what is run
-	cmd.Dir, cmd.Env = c.Dir, c.Env
-	log := &tail{}
-	cmd.Stdout, cmd.Stderr = log, log
-	hold, err := cmd.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	end := func() { stop(tb, cmd, hold) }
-	if err := await(tb.Context(), "http://"+address+c.Ready); err != nil {
-		end()
-		return "", errors.Join(err, errors.New(log.String()))
+		tb.Fatalf("start the application: %v", err)
 	}
 	tb.Cleanup(func() {
-		end()
+		a.stop("")
 		if tb.Failed() {
-			tb.Logf("the end of what the application said:\n%s", log)
+			tb.Logf("the end of what the application said:\n%s", &a.log)
 		}
 	})
-	return address, nil
+	return a
 }
 
-// stop ends the application and waits for its end.
-func stop(tb testing.TB, cmd *exec.Cmd, hold io.Closer) {
-	tb.Helper()
+// Restart ends the application as its operator would, and starts it again.
+func (a *Application) Restart(ctx context.Context) error {
+	a.stop("")
+	return a.start(ctx)
+}
+
+// Kill ends the application without a warning, and starts it again.
+func (a *Application) Kill(ctx context.Context) error {
+	a.stop("-KILL\n")
+	return a.start(ctx)
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+func (a *Application) start(ctx context.Context) error {
+	_, port, err := net.SplitHostPort(a.Address)
+	if err != nil {
+		return err
+	}
+	args := append([]string{"-c", keeper, "sh"}, a.command.Args(port)...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...) //nolint:gosec // the test says what is run
+	cmd.Dir, cmd.Env = a.command.Dir, a.command.Env
+	cmd.Stdout, cmd.Stderr = &a.log, &a.log
+	if a.hold, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	a.cmd = cmd
+	if err := await(ctx, "http://"+a.Address+a.command.Ready); err != nil {
+		a.stop("")
+		return errors.Join(err, errors.New(a.log.String()))
+	}
+	return nil
+}
+
+// stop ends the application, by a signal other than SIGTERM if how says so, and waits for its end.
+func (a *Application) stop(how string) {
+	a.tb.Helper()
 	timer := time.AfterFunc(stopTimeout, func() {
-		tb.Errorf("the application did not end within %v", stopTimeout)
-		_ = cmd.Process.Kill()
+		a.tb.Errorf("the application did not end within %v", stopTimeout)
+		_ = a.cmd.Process.Kill()
 	})
 	defer timer.Stop()
-	_ = hold.Close()
-	_ = cmd.Wait() // ended by a signal
+	_, _ = io.WriteString(a.hold, how)
+	_ = a.hold.Close()
+	_ = a.cmd.Wait() // ended by a signal
 }
 
 // await asks a URL until it answers.
