@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/effects"
@@ -56,6 +57,9 @@ const (
 func verdicts() map[string]check.Verdict {
 	return map[string]check.Verdict{"holds": check.Pass, "broken": check.Fail, "open": check.Incomplete, "either": either, "missed": missed, "accused": accused}
 }
+
+// recovery is the time for which a service may refuse what a crash interrupted.
+const recovery = 3 * time.Second
 
 // leastKnown bounds what has to be known of an implementation from below.
 const leastKnown = 10
@@ -125,7 +129,8 @@ func compare(tb testing.TB, facts []fact, report *check.Report) {
 // examine runs the service and the checks.
 func (i *implementation) examine(tb testing.TB) *check.Report {
 	tb.Helper()
-	address := "http://" + i.start(tb)
+	service := i.start(tb)
+	address := "http://" + service.Address
 	total, err := effects.JSON(nil, address+"/count", "/total", nil)
 	if err != nil {
 		tb.Fatal(err)
@@ -140,6 +145,7 @@ func (i *implementation) examine(tb testing.TB) *check.Report {
 	config := &check.Config{
 		Template: order(`{"item":"book {{n}}"}`), Failing: &failing, Counters: []check.Counter{total},
 		User: caller("ann"), Other: caller("bob"),
+		Restart: service.Restart, Kill: service.Kill, Recovery: recovery,
 	}
 	if i.set != nil {
 		i.set(config)
@@ -158,8 +164,8 @@ func caller(name string) *check.User {
 // modules is the folder with the libraries of npm in it.
 var modules = apps.Modules("../../../../.cache/foreign")
 
-// start runs the service, and returns its address.
-func (i *implementation) start(tb testing.TB) string {
+// start runs the service.
+func (i *implementation) start(tb testing.TB) *apps.Application {
 	tb.Helper()
 	command := apps.Command{Dir: tb.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}, Ready: "/count"}
 	if i.env != nil {
@@ -168,7 +174,7 @@ func (i *implementation) start(tb testing.TB) string {
 	if i.from == "Go" {
 		program := services(tb)
 		command.Args = func(port string) []string { return []string{program, i.service, port} }
-		return apps.Start(tb, command)
+		return apps.Run(tb, command)
 	}
 	err := errors.Join(
 		os.CopyFS(command.Dir, os.DirFS("testdata")),
@@ -178,7 +184,7 @@ func (i *implementation) start(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	command.Args = func(port string) []string { return []string{"node", i.service, port} }
-	return apps.Start(tb, command)
+	return apps.Run(tb, command)
 }
 
 // built is the program of services, built once for all tests, and without the race detector: it is not ours to search.

@@ -30,7 +30,10 @@ func express() []implementation {
 				RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 holds the record is made before anything else runs in the process
 				ERR-02 ERR-03 ERR-05 holds what is not a 2xx is forgotten
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller
-				SIZE-01 SIZE-07 holds whole bodies are compared`,
+				SIZE-01 SIZE-07 holds whole bodies are compared
+				OP-01 broken records are in the memory of one process
+				OP-02 either what was carried out, and not recorded, runs again
+				OP-03 holds nothing is left of what was interrupted`,
 		},
 		{
 			name: "express-idempotency-redis-adapter", version: "1.0.8", from: "npm", service: "express-idempotency-redis-adapter.mjs",
@@ -47,7 +50,10 @@ func express() []implementation {
 				ERR-02 ERR-03 ERR-05 holds what is not a 2xx is forgotten
 				SCOPE-01 SCOPE-02 SCOPE-03 broken records have no caller
 				SCOPE-05 missed records have no caller
-				SIZE-01 SIZE-07 holds whole bodies are compared`,
+				SIZE-01 SIZE-07 holds whole bodies are compared
+				OP-01 either an answer is sent before its record
+				OP-02 open the outcome of what was interrupted stays unknown
+				OP-03 broken what was interrupted is refused as running for a day`,
 		},
 		{
 			name: "idempotency-backend", part: "express", version: "1.0.4", from: "npm", service: "idempotency-backend-express.mjs",
@@ -60,7 +66,7 @@ func express() []implementation {
 // wrapped is known of idempotency-backend in front of every framework.
 const wrapped = `
 	BASIC-02 holds the record is read before the handler runs
-	BASIC-03 BASIC-04 BASIC-10 broken a replay is 200 {"cached":true,"data":…}, whatever the first answer was
+	BASIC-03 BASIC-04 BASIC-10 OP-01 broken a replay is 200 {"cached":true,"data":…}, whatever the first answer was
 	KEY-01 missed requests without a key are one intent for each address
 	KEY-02 broken all callers share the empty key
 	KEY-03 KEY-13 broken quotes are part of a key
@@ -72,7 +78,8 @@ const wrapped = `
 	LOST-01 LOST-02 LOST-03 LOST-06 LOST-09 holds nothing is recorded of what was cut
 	ERR-01 ERR-02 ERR-03 ERR-05 holds only successes are recorded
 	SCOPE-02 broken records have no caller
-	SCOPE-01 SCOPE-03 missed records have no caller`
+	SCOPE-01 SCOPE-03 missed records have no caller
+	OP-02 either what was carried out, and not recorded, runs again`
 
 func node() []implementation {
 	return []implementation{
@@ -86,13 +93,19 @@ func node() []implementation {
 			known: keptByCore + `
 				MIS-04 broken what counts is the path, which is given to the library
 				ERR-05 broken a 401 is kept, and sent to the caller who logged in
-				SCOPE-03 broken records have no caller`,
+				SCOPE-03 broken records have no caller
+				OP-01 broken records are in the memory of one process
+				OP-02 either what was carried out, and not recorded, runs again
+				OP-03 holds nothing is left of what was interrupted`,
 		},
 		{
 			name: "@node-idempotency/nestjs", version: "1.0.4", from: "npm", service: "node-idempotency-nestjs.mjs",
 			known: keptByCore + `
 				MIS-04 holds a key with another query is another key
-				ERR-05 SCOPE-03 holds a guard refuses unknown callers before the interceptor runs`,
+				ERR-05 SCOPE-03 holds a guard refuses unknown callers before the interceptor runs
+				OP-01 broken records are in the memory of one process
+				OP-02 either what was carried out, and not recorded, runs again
+				OP-03 holds nothing is left of what was interrupted`,
 		},
 		{
 			name: "@aws-lambda-powertools/idempotency", version: "2.35.0", from: "npm", service: "powertools.mjs", env: distantRedis,
@@ -106,14 +119,16 @@ func node() []implementation {
 				RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 holds SET NX
 				LOST-03 LOST-05 LOST-07 LOST-10 holds the function goes on when the client is gone
 				ERR-02 ERR-03 ERR-05 holds what throws is forgotten, and the caller is part of the key
-				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 holds the caller is part of the key`,
+				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 holds the caller is part of the key
+				OP-01 OP-03 holds the record ends with the time that the function has
+				OP-02 either what was carried out, and not recorded, runs again`,
 		},
 		{
 			name: "@aws-lambda-powertools/idempotency", part: "with payload validation", version: "2.35.0", from: "npm", service: "powertools.mjs",
 			env: func(tb testing.TB) []string { tb.Helper(); return append(distantRedis(tb), "VALIDATE=body") },
 			known: `
 				BASIC-02 holds the result is in Redis
-				BASIC-03 BASIC-04 BASIC-10 BASIC-12 MIS-10 broken a completed record has no hash of the payload: every repetition is refused by 422
+				BASIC-03 BASIC-04 BASIC-10 BASIC-12 MIS-10 OP-01 broken a completed record has no hash of the payload: every repetition is refused by 422
 				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
 				RACE-09 SIZE-02 accused every repetition is refused by 422
@@ -122,7 +137,8 @@ func node() []implementation {
 				RACE-01 RACE-02 RACE-03 RACE-04 holds SET NX
 				ERR-03 ERR-05 holds what throws is forgotten, and the caller is part of the key
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 holds the caller is part of the key
-				SIZE-07 holds nothing is answered from the record`,
+				SIZE-07 holds nothing is answered from the record
+				OP-02 either what was carried out, and not recorded, runs again`,
 		},
 		{
 			name: "@dbos-inc/dbos-sdk", version: "5.3.0", from: "npm", service: "dbos.mjs",
@@ -142,7 +158,9 @@ func node() []implementation {
 				LOST-03 LOST-05 LOST-07 LOST-10 holds the workflow goes on when the client is gone
 				ERR-03 holds a failure is kept, and repeated
 				ERR-05 broken a 401 is kept, and sent to the caller who logged in
-				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller`,
+				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller
+				OP-01 OP-03 holds a workflow goes on after a restart
+				OP-02 either what was carried out, and not recorded, runs again`,
 		},
 	}
 }
@@ -166,13 +184,19 @@ func golang() []implementation {
 			name: "github.com/gofiber/fiber/v2", version: "v2.52.15", from: "Go", service: "fiber-v2", set: takesUUIDs,
 			known: fiber + `
 				BASIC-05 holds every header is kept
-				ERR-05 broken a 401 is kept, and sent to the caller who logged in`,
+				ERR-05 broken a 401 is kept, and sent to the caller who logged in
+				OP-01 broken records are in the memory of one process
+				OP-02 either what was carried out, and not recorded, runs again
+				OP-03 holds nothing is left of what was interrupted`,
 		},
 		{
 			name: "github.com/gofiber/fiber/v3", version: "v3.1.0", from: "Go", service: "fiber-v3", set: takesUUIDs,
 			known: fiber + `
 				SCOPE-04 broken every header is kept, Set-Cookie among them
-				ERR-05 holds what the handler returns as an error is not kept`,
+				ERR-05 holds what the handler returns as an error is not kept
+				OP-01 broken records are in the memory of one process
+				OP-02 either what was carried out, and not recorded, runs again
+				OP-03 holds nothing is left of what was interrupted`,
 		},
 		{
 			name: "github.com/moov-io/base", part: "idempotent", version: "v0.27.5", from: "Go", service: "moov-base", profile: "dedup", set: inMoovsHeader,
@@ -191,7 +215,10 @@ func golang() []implementation {
 				ERR-03 missed a key that failed counts as done
 				ERR-05 broken a key that came without credentials counts as done
 				SCOPE-01 SCOPE-03 holds no answer is kept
-				SCOPE-02 SCOPE-05 broken keys have no caller`,
+				SCOPE-02 SCOPE-05 broken keys have no caller
+				OP-01 broken records are in the memory of one process
+				OP-02 either what was carried out, and not recorded, runs again
+				OP-03 holds nothing is left of what was interrupted`,
 		},
 	}
 }

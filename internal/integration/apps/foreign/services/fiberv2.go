@@ -8,8 +8,7 @@ import (
 )
 
 // fiberV2 serves the shop with Fiber 2 and its middleware, which takes keys of 36 characters only.
-func fiberV2(address string) error {
-	var s shop
+func fiberV2(s *shop, address string) error {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Use(idempotency.New())
 	app.Get("/count", func(c *fiber.Ctx) error { return c.JSON(s.count()) })

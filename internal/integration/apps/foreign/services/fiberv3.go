@@ -9,8 +9,7 @@ import (
 
 // fiberV3 serves the shop with Fiber 3 and its middleware, which sets a cookie for each order and returns errors to
 // Fiber for it to answer.
-func fiberV3(address string) error {
-	var s shop
+func fiberV3(s *shop, address string) error {
 	app := fiber.New()
 	app.Use(idempotency.New())
 	app.Get("/count", func(c fiber.Ctx) error { return c.JSON(s.count()) })

@@ -10,8 +10,7 @@ import (
 )
 
 // moovBase serves the shop with the recorder of moov-io/base, which only stops a key that it has seen.
-func moovBase(address string) error {
-	var s shop
+func moovBase(s *shop, address string) error {
 	seen := lru.New()
 	reply := func(w http.ResponseWriter, status int, answer any) {
 		w.Header().Set("Content-Type", "application/json")

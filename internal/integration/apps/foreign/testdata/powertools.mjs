@@ -9,7 +9,7 @@ const config = new IdempotencyConfig({
   eventKeyJmesPath: "[key, authorization]",
   payloadValidationJmesPath: process.env.VALIDATE, // undefined for none
 });
-config.registerLambdaContext({ getRemainingTimeInMillis: () => 60_000 });
+config.registerLambdaContext({ getRemainingTimeInMillis: () => 1000 });
 const once = makeIdempotent(
   async ({ authorization, body }) => {
     const done = await order(authorization, body);
