@@ -164,3 +164,16 @@ func TestIgnoreKey(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeOfNoCalendar: a message is kept whatever time its producer claims; one that JSON cannot write is left out (promise 7).
+func TestTimeOfNoCalendar(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Time{time.UnixMilli(1764291723000000), time.UnixMilli(-1 << 60)} {
+		c, m := inMemory(t, inbox.Options{}), message("1", "a")
+		m.Time = at
+		want(t, c.Handle(t.Context(), m, returns(new(int), semel.MarkFinal(errDown))), inbox.Quarantine, "final")
+		if got := c.one(t).Message; !got.Time.IsZero() || string(got.Body) != "a" {
+			t.Errorf("a message sent at %v is kept as %+v", at, got)
+		}
+	}
+}

@@ -14,6 +14,11 @@ type Message struct {
 	Key     []byte            // Kafka's record key, or that of an outbox; nil for none. Must not be changed
 	Body    []byte            // nil for Kafka's tombstone, which deletes what Key names. Must not be changed
 	Header  map[string]string // the first value of each
+	// Repeated has all values of the headers that have several, the first included; nil for none.
+	Repeated map[string][]string
+	// Time is when the message was sent, as far as its producer or the broker tells: in UTC, to the millisecond; zero otherwise. It is no
+	// part of what makes two messages the same.
+	Time time.Time
 	// Deliveries counts the deliveries of this message as far as the broker tells, this one
 	// included; 0 means that it does not tell. It is a hint that the message may have come before,
 	// and never decides on its own that it is poison: brokers count deliveries that no handler saw.
@@ -45,6 +50,11 @@ func (m *Message) size() int {
 	n := len(m.ID) + len(m.Subject) + len(m.Key) + len(m.Body)
 	for name, value := range m.Header {
 		n += len(name) + len(value)
+	}
+	for name, values := range m.Repeated {
+		for _, value := range values[min(1, len(values)):] { // Header has the first
+			n += len(name) + len(value)
+		}
 	}
 	return n
 }

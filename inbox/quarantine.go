@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/internal/wire"
 )
 
 // maxWhyBytes bounds what is kept of an error, which may hold a whole answer of a service.
@@ -21,27 +23,30 @@ const form = 1
 
 // held is a message as its record in quarantine keeps it. Fields are only ever added.
 type held struct {
-	Form       int               `json:"semel_inbox"`
-	Consumer   string            `json:"consumer"`
-	Retention  int64             `json:"retention_ms"` // of what is remembered of a message that was handled
-	ID         string            `json:"id"`
-	Subject    string            `json:"subject"`
-	Key        []byte            `json:"key,omitzero"` // absent for none
-	Header     map[string]string `json:"header,omitempty"`
-	Body       []byte            `json:"body"`
-	Deliveries int               `json:"deliveries,omitempty"`
-	Reason     Reason            `json:"reason"`
-	Why        string            `json:"why,omitempty"`
-	Attempts   int               `json:"attempts,omitempty"`
-	Earlier    int               `json:"earlier,omitempty"` // how often it was released before
-	Exact      *exact            `json:"exact,omitempty"`   // in place of ID, Subject and Header when they are not all UTF-8
+	Form       int                 `json:"semel_inbox"`
+	Consumer   string              `json:"consumer"`
+	Retention  int64               `json:"retention_ms"` // of what is remembered of a message that was handled
+	ID         string              `json:"id"`
+	Subject    string              `json:"subject"`
+	Key        []byte              `json:"key,omitzero"` // absent for none
+	Header     map[string]string   `json:"header,omitempty"`
+	Repeated   map[string][]string `json:"repeated,omitempty"`
+	Time       time.Time           `json:"time,omitzero"`
+	Body       []byte              `json:"body"` // null for a tombstone
+	Deliveries int                 `json:"deliveries,omitempty"`
+	Reason     Reason              `json:"reason"`
+	Why        string              `json:"why,omitempty"`
+	Attempts   int                 `json:"attempts,omitempty"`
+	Earlier    int                 `json:"earlier,omitempty"` // how often it was released before
+	Exact      *exact              `json:"exact,omitempty"`   // in place of ID, Subject, Header and Repeated when they are not all UTF-8
 }
 
 // exact holds the texts of a message byte for byte, which JSON does only for UTF-8.
 type exact struct {
-	ID      []byte      `json:"id"`
-	Subject []byte      `json:"subject"`
-	Header  [][2][]byte `json:"header"`
+	ID       []byte      `json:"id"`
+	Subject  []byte      `json:"subject"`
+	Header   [][2][]byte `json:"header"`
+	Repeated [][2][]byte `json:"repeated,omitempty"`
 }
 
 func exactOf(m *Message) *exact {
@@ -51,6 +56,12 @@ func exactOf(m *Message) *exact {
 		plain = plain && utf8.ValidString(name) && utf8.ValidString(value)
 		e.Header = append(e.Header, [2][]byte{[]byte(name), []byte(value)})
 	}
+	for name, values := range m.Repeated {
+		for _, value := range values {
+			plain = plain && utf8.ValidString(name) && utf8.ValidString(value)
+			e.Repeated = append(e.Repeated, [2][]byte{[]byte(name), []byte(value)})
+		}
+	}
 	if plain {
 		return nil
 	}
@@ -58,14 +69,22 @@ func exactOf(m *Message) *exact {
 }
 
 func (h *held) message() Message {
-	if h.Exact == nil {
-		return Message{ID: h.ID, Subject: h.Subject, Key: h.Key, Body: h.Body, Header: h.Header, Deliveries: h.Deliveries}
-	}
 	m := Message{
-		ID: string(h.Exact.ID), Subject: string(h.Exact.Subject), Key: h.Key, Body: h.Body, Header: map[string]string{}, Deliveries: h.Deliveries,
+		ID: h.ID, Subject: h.Subject, Key: h.Key, Body: h.Body, Header: h.Header, Repeated: h.Repeated, Time: h.Time, Deliveries: h.Deliveries,
 	}
+	if h.Exact == nil {
+		return m
+	}
+	m.ID, m.Subject, m.Header, m.Repeated = string(h.Exact.ID), string(h.Exact.Subject), map[string]string{}, nil
 	for _, field := range h.Exact.Header {
 		m.Header[string(field[0])] = string(field[1])
+	}
+	for _, field := range h.Exact.Repeated {
+		if m.Repeated == nil {
+			m.Repeated = map[string][]string{}
+		}
+		name := string(field[0])
+		m.Repeated[name] = append(m.Repeated[name], string(field[1]))
 	}
 	return m
 }
@@ -86,7 +105,8 @@ func (in *Inbox) copyKey(id string, fp semel.Fingerprint, earlier int) semel.Key
 func (d *delivery) quarantine(reason Reason, begun int, why error) Verdict {
 	h := held{
 		Form: form, Consumer: d.in.opts.Consumer, Retention: d.in.opts.Retention.Milliseconds(),
-		ID: d.message.ID, Subject: d.message.Subject, Key: d.message.Key, Header: d.message.Header, Body: d.message.Body,
+		ID: d.message.ID, Subject: d.message.Subject, Key: d.message.Key, Body: d.message.Body,
+		Header: d.message.Header, Repeated: d.message.Repeated, Time: wire.Time(d.message.Time),
 		Deliveries: d.message.Deliveries, Reason: reason, Why: verdict.CutNote(why.Error(), maxWhyBytes), Attempts: begun,
 		Exact: exactOf(&d.message),
 	}

@@ -31,6 +31,9 @@ func TestExactBytes(t *testing.T) {
 		"key":          {ID: "1", Subject: "a", Key: []byte{0, 0xff, '\n'}, Body: []byte("a"), Header: map[string]string{"trace": "1"}},
 		"empty key":    {ID: "1", Subject: "\xff", Key: []byte{}, Body: []byte("a"), Header: map[string]string{}, Deliveries: 3},
 		"tombstone":    {ID: "1", Subject: "a", Key: []byte("customer-17"), Header: map[string]string{"trace": "1"}},
+		"several":      {ID: "1", Subject: "a", Body: []byte("a"), Header: map[string]string{"Via": "a"}, Repeated: map[string][]string{"Via": {"a", "b", ""}}},
+		"several, odd": {ID: "1", Subject: "a", Body: []byte("a"), Header: map[string]string{"Via": "a"}, Repeated: map[string][]string{"Via": {"a", "\xff"}}},
+		"time":         {ID: "1", Subject: "\xff", Body: []byte("a"), Header: map[string]string{"Via": "a"}, Time: time.Date(2026, 11, 28, 1, 2, 3, 4_000_000, time.UTC)},
 		"all is UTF-8": {ID: "1", Subject: "\u2028\ufffd", Body: []byte("a"), Header: map[string]string{"<&>": "\"\\"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +278,7 @@ func later(t *testing.T, store semel.Store) {
 	}))
 }
 
-// TestReleasedAfterClose: nobody waits for released messages behind a guard that was closed.
+// TestReleasedAfterClose: Released ends with its store.
 func TestReleasedAfterClose(t *testing.T) {
 	t.Parallel()
 	c := inMemory(t, inbox.Options{})

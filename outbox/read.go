@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -182,10 +181,8 @@ func (l *lane) rows(ctx context.Context, e execer, sources []*source) (rows []*r
 			return nil, fmt.Errorf("read: %w", err)
 		}
 		m.source, m.age = sources[at], time.Duration(age)*time.Millisecond
-		if header != "" {
-			if err := json.Unmarshal([]byte(header), &m.Header); err != nil {
-				return nil, fmt.Errorf("read the header of %s: %w", m.ID, err)
-			}
+		if err := m.restore(header); err != nil {
+			return nil, fmt.Errorf("read the header of %s: %w", m.ID, err)
 		}
 		m.source.rows++
 		size += len(m.Body) + len(header)

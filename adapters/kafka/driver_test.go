@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/semel-dev/semel/adapters/kafka"
+	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/testserver"
@@ -61,16 +62,30 @@ func driver() drivertest.Driver {
 			p, err := kafka.NewPublisher(client, &kafka.PublisherOptions{Timeout: 3 * time.Second})
 			return p, client.Close, err
 		},
-		Anonymous: func(tb testing.TB, addr, topic string) {
-			tb.Helper()
-			client, err := kgo.NewClient(dial(addr)...)
-			claimtest.NoError(tb, err)
-			defer client.Close()
-			claimtest.NoError(tb, client.ProduceSync(tb.Context(), &kgo.Record{Topic: topic, Value: []byte("body of a message without an ID")}).FirstErr())
-		},
-		Names:   true,
-		Refused: "no.such.topic",
+		Foreign:    foreign,
+		Tombstones: true,
+		Names:      true,
+		Refused:    "no.such.topic",
 	}
+}
+
+// foreign sends a record as another producer does.
+func foreign(ctx context.Context, addr, topic string, m inbox.Message) error {
+	client, err := kgo.NewClient(dial(addr)...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	r := &kgo.Record{Topic: topic, Key: m.Key, Value: m.Body}
+	if m.ID != "" {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: "id", Value: []byte(m.ID)})
+	}
+	for name, value := range m.Header {
+		for _, value := range append([]string{value}, m.Repeated[name][min(1, len(m.Repeated[name])):]...) {
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+		}
+	}
+	return client.ProduceSync(ctx, r).FirstErr()
 }
 
 // dial reaches a broker at this address, whatever address the broker gives for itself: that of a proxy.

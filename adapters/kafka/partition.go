@@ -9,6 +9,7 @@ import (
 
 	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/waiting"
+	"github.com/semel-dev/semel/internal/wire"
 )
 
 // partition handles the records of a partition in their order, from its assignment to its end.
@@ -160,11 +161,13 @@ func (p *partition) committed() bool {
 
 // received returns a record as the inbox takes it.
 func received(r *kgo.Record, id string) inbox.Message {
-	m := inbox.Message{ID: id, Subject: r.Topic, Key: r.Key, Body: r.Value, Header: make(map[string]string, len(r.Headers))}
+	values := wire.Values{First: make(map[string]string, len(r.Headers))}
 	for _, h := range r.Headers {
-		if _, seen := m.Header[h.Key]; !seen {
-			m.Header[h.Key] = string(h.Value)
-		}
+		values.Add(h.Key, string(h.Value))
+	}
+	m := inbox.Message{ID: id, Subject: r.Topic, Key: r.Key, Body: r.Value, Header: values.First, Repeated: values.Repeated}
+	if r.Timestamp.UnixMilli() > 0 { // -1 for none
+		m.Time = wire.Time(r.Timestamp)
 	}
 	return m
 }

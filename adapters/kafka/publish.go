@@ -114,7 +114,7 @@ func (p *Publisher) send(ctx context.Context, m *outbox.Message) (*sending, erro
 
 // is reports whether a record would repeat the one that is sent.
 func (s *sending) is(r *kgo.Record) bool {
-	return bytes.Equal(s.record.Key, r.Key) && bytes.Equal(s.record.Value, r.Value) &&
+	return bytes.Equal(s.record.Key, r.Key) && bytes.Equal(s.record.Value, r.Value) && (s.record.Value == nil) == (r.Value == nil) &&
 		slices.EqualFunc(s.record.Headers, r.Headers, func(a, b kgo.RecordHeader) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) })
 }
 
@@ -148,8 +148,11 @@ func sent(m *outbox.Message) (*kgo.Record, error) {
 	}
 	// The client may have the record for longer than the caller's call.
 	r := &kgo.Record{Topic: m.Topic, Value: bytes.Clone(m.Body), Headers: []kgo.RecordHeader{{Key: IDHeader, Value: []byte(m.ID)}}}
-	if m.Key != "" {
+	switch {
+	case m.Key != "":
 		r.Key = []byte(m.Key)
+	case r.Value == nil:
+		r.Value = []byte{} // a tombstone without a key deletes nothing, and a compacted topic refuses it
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Header)) {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(m.Header[key])})

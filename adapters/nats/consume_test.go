@@ -86,7 +86,7 @@ func TestNoConsumer(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := natsjs.Consume(ended, natsjs.Source{}, ack, nil); err == nil {
-		t.Error("a source that names nothing is no error once the context has ended")
+		t.Error("an empty source is accepted once the context has ended")
 	}
 	makeStream(t, js, "gone", jetstream.ConsumerConfig{})
 	must(t, natsjs.Consume(ended, natsjs.Source{JetStream: js, Stream: "gone", Consumer: consumerName}, ack, nil))

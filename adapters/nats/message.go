@@ -37,7 +37,7 @@ func received(msg jetstream.Msg) (inbox.Message, error) {
 	}
 	header := msg.Headers()
 	m := inbox.Message{
-		ID: header.Get(IDHeader), Subject: msg.Subject(), Body: msg.Data(), Header: make(map[string]string, len(header)),
+		ID: header.Get(IDHeader), Subject: msg.Subject(), Body: msg.Data(), Time: wire.Time(at.Timestamp),
 		Deliveries: int(min(at.NumDelivered, 1<<30)),
 	}
 	if values := header[KeyHeader]; len(values) > 0 {
@@ -46,11 +46,13 @@ func received(msg jetstream.Msg) (inbox.Message, error) {
 	if m.Body == nil { // NATS has no message without a body: nil is Kafka's tombstone
 		m.Body = []byte{}
 	}
+	all := wire.Values{First: make(map[string]string, len(header))}
 	for name, values := range header {
-		if len(values) > 0 {
-			m.Header[name] = values[0]
+		for _, value := range values {
+			all.Add(name, value)
 		}
 	}
+	m.Header, m.Repeated = all.First, all.Repeated
 	if m.ID == "" {
 		m.ID = header.Get(jetstream.MsgIDHeader)
 	}
@@ -68,16 +70,16 @@ func sent(m *outbox.Message) (*nats.Msg, error) {
 	msg := nats.NewMsg(m.Topic)
 	msg.Data = m.Body
 	for name, value := range m.Header {
-		if name == "" || strings.ContainsAny(name, ": \r\n") || strings.ContainsAny(value, "\r\n") {
-			return nil, fmt.Errorf("natsjs: header %q cannot be sent", name)
+		if name == "" || strings.ContainsAny(name, ": \r\n") || !sendable(value) {
+			return nil, fmt.Errorf("natsjs: header %q cannot be sent: %s", name, unsendable)
 		}
 		msg.Header.Set(name, value)
 	}
 	switch {
 	case m.ID == "":
 		return nil, errors.New("natsjs: the message has no ID")
-	case strings.ContainsAny(m.ID+m.Key, "\r\n"):
-		return nil, errors.New("natsjs: ID or key of the message cannot be sent in a header")
+	case !sendable(m.ID), !sendable(m.Key):
+		return nil, errors.New("natsjs: ID or key of the message cannot be sent in a header: " + unsendable)
 	case m.Topic == "" || strings.HasPrefix(m.Topic, "$") || strings.ContainsAny(m.Topic, " \t\r\n*>"): // $JS.API.… commands JetStream
 		return nil, fmt.Errorf("natsjs: %q is not a subject to publish to", m.Topic)
 	}
@@ -87,6 +89,13 @@ func sent(m *outbox.Message) (*nats.Msg, error) {
 	}
 	msg.Header.Set(jetstream.MsgIDHeader, m.ID+"/"+digest(m))
 	return msg, nil
+}
+
+// unsendable says what a header of NATS cannot hold. Its client drops the spaces without an error, so that two IDs would become one.
+const unsendable = "it holds a line break, or begins or ends with a space (encode it, as in base64)"
+
+func sendable(value string) bool {
+	return strings.Trim(value, " \t") == value && !strings.ContainsAny(value, "\r\n")
 }
 
 // digest depends on all of a message but its ID.

@@ -2,7 +2,9 @@ package natsjs_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	natsjs "github.com/semel-dev/semel/adapters/nats"
+	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outbox"
@@ -53,15 +56,44 @@ func driver() drivertest.Driver {
 			p, err := natsjs.NewPublisher(conn, &natsjs.PublisherOptions{Timeout: 3 * time.Second})
 			return p, conn.Close, err
 		},
-		Anonymous: func(tb testing.TB, addr, topic string) {
-			tb.Helper()
-			_, err := connect(tb, addr).Publish(tb.Context(), topic, []byte("body of a message without an ID"))
-			must(tb, err)
-		},
+		Foreign:  foreign,
 		Names:    true,
 		Refused:  "no.stream",
 		Reserved: []string{"Nats-Msg-Id", "nats-rollup"},
 	}
+}
+
+// foreign sends a message as another producer does.
+func foreign(ctx context.Context, addr, topic string, m inbox.Message) error {
+	conn, err := dial(addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	msg := nats.NewMsg(topic)
+	msg.Data = m.Body
+	for name, value := range m.Header {
+		msg.Header[name] = append([]string{value}, m.Repeated[name][min(1, len(m.Repeated[name])):]...)
+	}
+	if m.ID != "" {
+		msg.Header.Set(natsjs.IDHeader, m.ID)
+	}
+	if m.Key != nil {
+		msg.Header.Set(natsjs.KeyHeader, string(m.Key))
+	}
+	for name, values := range msg.Header {
+		for _, value := range values {
+			if strings.ContainsAny(value, "\r\n") || strings.TrimSpace(value) != value {
+				return fmt.Errorf("the client would change header %s", name)
+			}
+		}
+	}
+	_, err = js.PublishMsg(ctx, msg)
+	return err
 }
 
 // makeStream makes a stream with one subject, its name, and a consumer.

@@ -87,8 +87,14 @@ func TestReceived(t *testing.T) {
 	queue := makeQueue(t, addr, nil)
 	ch := channel(t, addr)
 	must(t, ch.QueueBind(queue, "a.b", "amq.topic", false, nil))
-	headers := amqp.Table{"text": "x", "bytes": []byte("y"), "number": int32(3), "table": amqp.Table{"a": "b"}}
-	must(t, ch.PublishWithContext(t.Context(), "amq.topic", "a.b", true, false, amqp.Publishing{MessageId: "1", Body: []byte("body"), Headers: headers}))
+	sent := time.Date(2026, 11, 28, 1, 2, 3, 0, time.UTC)
+	headers := amqp.Table{
+		"text": "x", "bytes": []byte("y"), "number": int32(3), "table": amqp.Table{"a": "b"}, "none": nil,
+		"array": []any{"a", amqp.Table{"n": int32(1)}}, "time": sent, "app-id": "of the headers",
+	}
+	must(t, ch.PublishWithContext(t.Context(), "amq.topic", "a.b", true, false, amqp.Publishing{
+		MessageId: "1", Body: []byte("body"), Headers: headers, Timestamp: sent, ContentType: "text/plain", CorrelationId: "17", AppId: "of the properties",
+	}))
 	if errs := publisher(t, addr).Publish(t.Context(), []outbox.Message{{ID: "2", Topic: "amq.topic/a.b", Key: "k", Header: map[string]string{"text": "x"}}}); errs != nil {
 		t.Fatal(errs)
 	}
@@ -97,8 +103,15 @@ func TestReceived(t *testing.T) {
 		got = append(got, m)
 		return inbox.Verdict{Act: inbox.Ack}, len(got) == 2
 	})
+	if now := got[1].Time; now.Before(sent) {
+		t.Errorf("the second message was sent at %v", now)
+	}
+	got[1].Time = time.Time{}
 	want := []inbox.Message{
-		{ID: "1", Subject: "amq.topic/a.b", Body: []byte("body"), Header: map[string]string{"text": "x", "bytes": "y", "number": "3"}, Deliveries: 1},
+		{ID: "1", Subject: "amq.topic/a.b", Body: []byte("body"), Header: map[string]string{
+			"text": "x", "bytes": "y", "number": "3", "table": `{"a":"b"}`, "none": "", "array": "a", "time": "2026-11-28T01:02:03Z", "app-id": "of the headers",
+			"content-type": "text/plain", "correlation-id": "17",
+		}, Repeated: map[string][]string{"array": {"a", `{"n":1}`}}, Time: sent, Deliveries: 1},
 		{ID: "2", Subject: "amq.topic/a.b", Key: []byte("k"), Body: []byte{}, Header: map[string]string{"text": "x", rabbitmq.KeyHeader: "k"}, Deliveries: 1},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -1,9 +1,11 @@
 package rabbitmq
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -26,18 +28,8 @@ const (
 
 // received returns what a consumer got, as the inbox wants it.
 func received(d *amqp.Delivery) inbox.Message {
-	m := inbox.Message{ID: d.MessageId, Subject: topic(d.Exchange, d.RoutingKey), Body: d.Body, Header: make(map[string]string, len(d.Headers)), Deliveries: 1}
-	for name, value := range d.Headers {
-		switch v := value.(type) {
-		case string:
-			m.Header[name] = v
-		case []byte:
-			m.Header[name] = string(v)
-		case nil, amqp.Table, []any: // x-death and the like
-		default:
-			m.Header[name] = fmt.Sprint(v)
-		}
-	}
+	m := inbox.Message{ID: d.MessageId, Subject: topic(d.Exchange, d.RoutingKey), Body: d.Body, Time: wire.Time(d.Timestamp), Deliveries: 1}
+	m.Header, m.Repeated = headers(d)
 	if key, ok := m.Header[KeyHeader]; ok {
 		m.Key = []byte(key)
 	}
@@ -51,6 +43,48 @@ func received(d *amqp.Delivery) inbox.Message {
 		m.Deliveries = int(min(before, mostDeliveries)) + 1
 	}
 	return m
+}
+
+// headers returns the headers of a message and, under the names that AMQP gives them, its other properties.
+func headers(d *amqp.Delivery) (first map[string]string, repeated map[string][]string) {
+	all := wire.Values{First: make(map[string]string, len(d.Headers))}
+	for name, value := range d.Headers {
+		if values, several := value.([]any); several {
+			for _, v := range values {
+				all.Add(name, text(v))
+			}
+			continue
+		}
+		all.Add(name, text(value))
+	}
+	for name, value := range map[string]string{
+		"content-type": d.ContentType, "content-encoding": d.ContentEncoding, "correlation-id": d.CorrelationId, "reply-to": d.ReplyTo,
+		"type": d.Type, "app-id": d.AppId, "user-id": d.UserId, "expiration": d.Expiration,
+	} {
+		if _, taken := all.First[name]; value != "" && !taken {
+			all.Add(name, value)
+		}
+	}
+	return all.First, all.Repeated
+}
+
+// text returns the value of a header: a table, such as those of x-death, as JSON.
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	case amqp.Table, []any:
+		if b, err := json.Marshal(v); err == nil {
+			return string(b)
+		}
+	}
+	return fmt.Sprint(value)
 }
 
 // topic is the reverse of address.
@@ -99,5 +133,5 @@ func sent(m *outbox.Message) (amqp.Publishing, error) {
 	if m.Key != "" {
 		headers[KeyHeader] = m.Key
 	}
-	return amqp.Publishing{Headers: headers, MessageId: m.ID, DeliveryMode: amqp.Persistent, Body: m.Body}, nil
+	return amqp.Publishing{Headers: headers, MessageId: m.ID, DeliveryMode: amqp.Persistent, Timestamp: time.Now(), Body: m.Body}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel/adapters/rabbitmq"
+	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outbox"
@@ -55,13 +56,46 @@ func driver() drivertest.Driver {
 			p, err := rabbitmq.NewPublisher(dial(addr), &rabbitmq.PublisherOptions{Timeout: 3 * time.Second})
 			return p, func() { _ = p.Close() }, err // the broker may be gone
 		},
-		Anonymous: func(tb testing.TB, addr, topic string) {
-			tb.Helper()
-			must(tb, channel(tb, addr).PublishWithContext(tb.Context(), "", topic, true, false, amqp.Publishing{Body: []byte("body of a message without an ID")}))
-		},
+		Foreign:  foreign,
 		Refused:  "no such queue",
 		Reserved: []string{"CC", "x-death", "x-First-Death-Reason"},
 	}
+}
+
+// foreign sends a message as another producer does.
+func foreign(ctx context.Context, addr, topic string, m inbox.Message) error {
+	conn, err := dial(addr)()
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // what was confirmed is there.
+	ch, err := conn.Channel()
+	if err == nil {
+		err = ch.Confirm(false)
+	}
+	if err != nil {
+		return err
+	}
+	headers := amqp.Table{}
+	for name, value := range m.Header {
+		headers[name] = value
+		var all []any
+		for _, v := range m.Repeated[name] {
+			all = append(all, v)
+		}
+		if all != nil {
+			headers[name] = all
+		}
+	}
+	if m.Key != nil {
+		headers[rabbitmq.KeyHeader] = m.Key
+	}
+	sent, err := ch.PublishWithDeferredConfirm("", topic, true, false, amqp.Publishing{MessageId: m.ID, Headers: headers, Timestamp: time.Now(), Body: m.Body})
+	if err != nil {
+		return err
+	}
+	_, err = sent.WaitContext(ctx)
+	return err
 }
 
 // makeQueue makes a queue for the test and returns its name.

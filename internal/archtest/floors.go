@@ -81,9 +81,9 @@ func Rooms() []Room {
 		{Path: "rules", Floor: 1},
 		// A conflict in the database is reported in the words of the rules file, and over HTTP as every other problem.
 		{Path: "dbguard", Floor: 1, Also: []string{"rules", "semelhttp"}},
-		// What publishers of several brokers do alike.
+		// What drivers of several brokers do alike.
 		{Path: "internal/keyorder", Floor: 3},
-		{Path: "internal/wire", Floor: 3},
+		{Path: "internal/wire", Floor: 1},
 		// Only tests import these: they open real databases.
 		{Path: "internal/drivertest", Floor: 3},
 		{Path: "internal/guardtest", Floor: 2},

@@ -70,6 +70,7 @@ type messagePage struct {
 
 	Bytes    int
 	Expires  string
+	Sent     string
 	Key      string // or why it is not shown
 	Headers  []header
 	Body     string // or why it is not shown
@@ -97,7 +98,7 @@ func (c *Console) message(k *call, status int) {
 	case err != nil: // what was typed stays on the page
 		h = &inbox.Held{Digest: digest, Err: err}
 	}
-	p := messagePage{heldRow: viewHeld(h), form: k.form, Bytes: len(h.Message.Body), Expires: operatorview.Time(h.Expires)}
+	p := messagePage{heldRow: viewHeld(h), form: k.form, Bytes: len(h.Message.Body), Expires: operatorview.Time(h.Expires), Sent: operatorview.Time(h.Message.Time)}
 	if h.Err != nil {
 		p.Broken = h.Err.Error()
 	}
@@ -106,7 +107,9 @@ func (c *Console) message(k *call, status int) {
 	}
 	if !k.session.ReadOnly {
 		for _, name := range slices.Sorted(maps.Keys(h.Message.Header)) {
-			p.Headers = append(p.Headers, header{name, h.Message.Header[name]})
+			for _, value := range append([]string{h.Message.Header[name]}, h.Message.Repeated[name][min(1, len(h.Message.Repeated[name])):]...) {
+				p.Headers = append(p.Headers, header{name, value})
+			}
 		}
 		p.Key, _ = shown(h.Message.Key)
 		p.Body, p.Readable = shown(h.Message.Body)

@@ -44,7 +44,9 @@ type bench struct {
 	publisher outbox.Publisher
 	path      string // of the store
 	store     *sqlitestore.Store
+	guard     *semel.Guard
 	inbox     *inbox.Inbox
+	exact     map[string]outbox.Message // by their case: those that refusedOrExact published
 
 	mu      sync.Mutex // guards the fields below
 	effects map[string]int
@@ -53,7 +55,7 @@ type bench struct {
 
 func newBench(t *testing.T, d Driver, addr string) *bench {
 	t.Helper()
-	b := &bench{T: t, driver: d, direct: addr, proxy: testserver.NewProxy(t, addr), effects: map[string]int{}}
+	b := &bench{T: t, driver: d, direct: addr, proxy: testserver.NewProxy(t, addr), effects: map[string]int{}, exact: map[string]outbox.Message{}}
 	b.topic = "semel-" + strings.ToLower(rand.Text())
 	b.left = d.Make(t, addr, b.topic)
 	var end func()
@@ -62,11 +64,10 @@ func newBench(t *testing.T, d Driver, addr string) *bench {
 	b.must(err)
 	t.Cleanup(end)
 	b.path = filepath.Join(t.TempDir(), "inbox.db")
-	var guard *semel.Guard
-	b.store, guard, b.inbox, err = openInbox(t.Context(), b.path, &inbox.Options{})
+	b.store, b.guard, b.inbox, err = openInbox(t.Context(), b.path, &inbox.Options{})
 	b.must(err)
 	t.Cleanup(func() {
-		for _, err := range []error{guard.Close(), b.store.Close()} {
+		for _, err := range []error{b.guard.Close(), b.store.Close()} {
 			if err != nil {
 				t.Error(err)
 			}

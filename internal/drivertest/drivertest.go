@@ -29,8 +29,11 @@ type Driver struct {
 	Consume func(ctx context.Context, addr, topic string, handlers int, handle Handle) error
 	// Publisher returns a publisher, and what closes it. It has no testing.TB for the same reason.
 	Publisher func(addr string) (p outbox.Publisher, end func(), err error)
-	// Anonymous sends a message without an ID, as another producer may.
-	Anonymous func(tb testing.TB, addr, topic string)
+	// Foreign sends a message as another producer may: ID, key, body, headers, those with several values included. The error is that of the
+	// broker's client, or says that the broker has no place for what the message holds.
+	Foreign func(ctx context.Context, addr, topic string, m inbox.Message) error
+	// Tombstones reports whether the broker tells a body that is nil from an empty one.
+	Tombstones bool
 	// Names reports whether the driver gives an anonymous message a name of its own. Otherwise the inbox quarantines it.
 	Names bool
 	// Refused is the Topic of a message that the broker does not take.
@@ -59,6 +62,8 @@ func Run(t *testing.T, d Driver) {
 		"connections that break lose and repeat nothing":                                      disturbed,
 		"a message in quarantine is acknowledged and kept":                                    quarantined,
 		"another message under the same ID is quarantined":                                    mismatched,
+		"every field reaches the handler and the quarantine, and comes back with a release":   fields,
+		"every field of an outbox reaches the handler, or is refused":                         published,
 		"a message without an ID is handled or quarantined, not lost":                         anonymous,
 		"messages of a key arrive in their order, over failures":                              ordered,
 		"of a batch, only the refused message and the later ones of its key fail":             refused,

@@ -147,7 +147,7 @@ func mismatched(b *bench) {
 
 func anonymous(b *bench) {
 	stop := b.consume(1, b.handle)
-	b.driver.Anonymous(b, b.direct, b.topic)
+	b.must(b.driver.Foreign(b.Context(), b.direct, b.topic, inbox.Message{Body: []byte("body of a message without an ID")}))
 	effects, copies := 0, 1
 	if b.driver.Names {
 		effects, copies = 1, 0

@@ -4,6 +4,7 @@ package wire
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 const (
@@ -15,6 +16,39 @@ const (
 	// own begins the headers of drivers.
 	own = "Semel-"
 )
+
+// Values gathers the headers of a delivery, as package inbox takes them.
+type Values struct {
+	First    map[string]string   // the first value of each
+	Repeated map[string][]string // all values of those that have several; nil for none
+}
+
+// Add appends a value.
+func (v *Values) Add(name, value string) {
+	first, known := v.First[name]
+	switch {
+	case !known && v.First == nil:
+		v.First = map[string]string{name: value}
+	case !known:
+		v.First[name] = value
+	case v.Repeated == nil:
+		v.Repeated = map[string][]string{name: {first, value}}
+	case v.Repeated[name] == nil:
+		v.Repeated[name] = []string{first, value}
+	default:
+		v.Repeated[name] = append(v.Repeated[name], value)
+	}
+}
+
+// Time returns a time as package inbox keeps it: in UTC and to the millisecond, and zero when no calendar has it, as for a producer
+// that took microseconds for milliseconds.
+func Time(t time.Time) time.Time {
+	const lastYear = 9999 // of RFC 3339, and so of JSON
+	if t = t.UTC().Truncate(time.Millisecond); t.Year() < 1 || t.Year() > lastYear {
+		return time.Time{}
+	}
+	return t
+}
 
 // CheckHeader refuses a header that drivers write, or the broker: its reserved names, of which one that ends in * is a prefix. Case
 // does not matter.

@@ -125,27 +125,30 @@ func errorOf(h *inbox.Held) string {
 
 // heldView is a message in quarantine in JSON.
 type heldView struct {
-	Digest   string            `json:"digest"`
-	Consumer string            `json:"consumer"`
-	ID       string            `json:"id"`
-	Subject  string            `json:"subject"`
-	Key      []byte            `json:"key,omitzero"`
-	Header   map[string]string `json:"header,omitempty"`
-	Body     []byte            `json:"body"`
-	Reason   string            `json:"reason"`
-	Why      string            `json:"why"`
-	Attempts int               `json:"attempts"`
-	Earlier  int               `json:"released_before"`
-	At       string            `json:"at"`
-	Expires  string            `json:"expires_at"`
-	State    string            `json:"state"`
-	Error    string            `json:"error,omitempty"`
+	Digest     string              `json:"digest"`
+	Consumer   string              `json:"consumer"`
+	ID         string              `json:"id"`
+	Subject    string              `json:"subject"`
+	Key        []byte              `json:"key,omitzero"`
+	Header     map[string]string   `json:"header,omitempty"`
+	Repeated   map[string][]string `json:"repeated,omitempty"`
+	Sent       string              `json:"sent_at,omitempty"`
+	Body       []byte              `json:"body"`
+	Deliveries int                 `json:"deliveries,omitempty"`
+	Reason     string              `json:"reason"`
+	Why        string              `json:"why"`
+	Attempts   int                 `json:"attempts"`
+	Earlier    int                 `json:"released_before"`
+	At         string              `json:"at"`
+	Expires    string              `json:"expires_at"`
+	State      string              `json:"state"`
+	Error      string              `json:"error,omitempty"`
 }
 
 func viewHeld(h *inbox.Held) heldView {
 	return heldView{
 		Digest: h.Digest.String(), Consumer: h.Consumer, ID: h.Message.ID, Subject: h.Message.Subject, Key: h.Message.Key,
-		Header: h.Message.Header, Body: h.Message.Body,
+		Header: h.Message.Header, Repeated: h.Message.Repeated, Sent: operatorview.Time(h.Message.Time), Body: h.Message.Body, Deliveries: h.Message.Deliveries,
 		Reason: string(h.Reason), Why: h.Why, Attempts: h.Attempts, Earlier: h.Earlier,
 		At: operatorview.Time(h.At), Expires: operatorview.Time(h.Expires), State: heldState(h), Error: errorOf(h),
 	}

@@ -34,7 +34,10 @@ func fillInboxCommand(args []string) error {
 	}
 	fails := func(context.Context, inbox.Message) error { return semel.MarkFinal(errors.New("no such customer")) }
 	for _, m := range []inbox.Message{
-		{ID: "paid-17", Subject: "orders.paid", Body: []byte("tea"), Header: map[string]string{"trace": "1"}}, {Subject: "orders.paid", Body: []byte("?")},
+		{
+			ID: "paid-17", Subject: "orders.paid", Key: []byte("k"), Body: []byte("tea"), Header: map[string]string{"trace": "1"},
+			Repeated: map[string][]string{"trace": {"1", "2"}}, Time: time.Unix(1764291723, 0), Deliveries: 2,
+		}, {Subject: "orders.paid", Body: []byte("?")},
 	} {
 		v := in.Handle(ctx, m, fails)
 		fmt.Fprintln(os.Stdout, v.Act, v.Reason)
