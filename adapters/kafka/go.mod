@@ -5,8 +5,8 @@ go 1.26.0
 replace github.com/semel-dev/semel => ../..
 
 require (
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
 	github.com/google/go-cmp v0.7.0
+	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
 	github.com/twmb/franz-go v1.22.2
 	github.com/twmb/franz-go/pkg/kadm v1.19.0
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c

@@ -34,9 +34,10 @@ const (
 	poisonID       = "poison"
 )
 
-// assignment tells a child what to consume and where to note its effects, a line for each; or of which outbox it is a relay.
+// assignment tells a child what to consume and where to note its effects, a line for each or a row in a database of wishes; or of
+// which outbox it is a relay.
 type assignment struct {
-	Addr, Topic, Store, Effects, Outbox string
+	Addr, Topic, Store, Effects, Wishes, Outbox string
 }
 
 // poison publishes a message that kills its process, among others.
@@ -201,6 +202,9 @@ func (a *assignment) work(d Driver) error {
 	}()
 	if a.Outbox != "" {
 		return a.relay(ctx, d)
+	}
+	if a.Wishes != "" {
+		return a.weather(ctx, d)
 	}
 	return a.consume(ctx, d)
 }

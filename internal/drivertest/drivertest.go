@@ -73,6 +73,7 @@ func Run(t *testing.T, d Driver) {
 		"the largest message that an outbox takes arrives":                                    largest,
 		"a consumer that has to stop waits for its handlers":                                  stopped,
 		"a message that kills the process is quarantined, and takes no other message with it": poison,
+		"a consumer that is killed again and again loses no wish and repeats none":            storm,
 		"relays that are killed lose nothing, and keep the order of keys":                     relayed,
 	} {
 		t.Run(name, func(t *testing.T) {
