@@ -187,6 +187,9 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 	p, outcome := problemOf(err)
 	p.PolicyURL, p.stripe = ex.m.set.PolicyURL, ex.m.set.StripeErrors
+	if outcome == outcomelog.KeyMissing {
+		p.Extra = map[string]any{"reason": "this service reads the key from: " + ex.m.set.Key.String()}
+	}
 	if outcome == outcomelog.InFlight && !PrefersHTML(ex.request) {
 		p.Status = ex.m.set.InFlightStatus
 	}

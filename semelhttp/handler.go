@@ -73,7 +73,7 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		m.forward(w, r, next)
 		return
 	}
-	if m.set.source != nil && len(r.Header[m.set.source.name]) == 0 && !m.set.Required {
+	if source := m.set.source; source != nil && len(r.Header[source.name]) == 0 && !m.set.Required && !source.elsewhere(r) {
 		m.forward(w, r, next)
 		return
 	}

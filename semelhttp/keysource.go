@@ -25,7 +25,9 @@ type KeySource interface {
 
 // FromHeader takes the key from a request header, as
 // draft-ietf-httpapi-idempotency-key-header-07 says: "abc" in quotes and abc
-// are the same key, parameters are ignored, and two header lines are refused.
+// are the same key, parameters are ignored, and two header lines are refused. So is
+// a key in DefaultHeader where another name is read and has none: its sender wants
+// to be protected.
 func FromHeader(name string) KeySource {
 	return &headerSource{name: http.CanonicalHeaderKey(name)}
 }
@@ -40,6 +42,9 @@ func (s *headerSource) Key(r *http.Request, _ *Body) (string, bool, error) {
 	values := r.Header[s.name]
 	switch len(values) {
 	case 0:
+		if s.elsewhere(r) {
+			return "", true, fmt.Errorf("%w: it came in %s; this service reads it from %s", semel.ErrKeyInvalid, DefaultHeader, s.name)
+		}
 		return "", false, nil
 	case 1:
 	default:
@@ -50,6 +55,11 @@ func (s *headerSource) Key(r *http.Request, _ *Body) (string, bool, error) {
 	}
 	key, err := semel.ParseKey(semel.ScopeGlobal, values[0])
 	return key.Name, true, err
+}
+
+// elsewhere reports whether the request has a key in the usual header, which is not this one.
+func (s *headerSource) elsewhere(r *http.Request) bool {
+	return !s.literal && s.name != DefaultHeader && len(r.Header[DefaultHeader]) > 0
 }
 
 // String implements [KeySource].

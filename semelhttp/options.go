@@ -247,6 +247,11 @@ func (s *settings) check(policy *semel.Policy) error {
 			return err
 		}
 	}
+	for _, method := range s.Methods {
+		if method != strings.ToUpper(method) {
+			return fmt.Errorf("semelhttp: no request has the method %q: write %q in Methods", method, strings.ToUpper(method))
+		}
+	}
 	switch {
 	case s.MaxBodyBytes < 0 || s.SpoolBytes < 0 || s.MaxResponseBytes < 0 || s.Fingerprint.MaxCanonicalBytes < 0:
 		return errors.New("semelhttp: MaxBodyBytes, SpoolBytes, MaxResponseBytes and Fingerprint.MaxCanonicalBytes must not be negative (leave them out for the defaults)")

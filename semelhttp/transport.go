@@ -133,10 +133,10 @@ func (t *Transport) base() http.RoundTripper {
 }
 
 func (t *Transport) covers(method string) bool {
-	if t.Methods == nil {
+	if len(t.Methods) == 0 {
 		return method == http.MethodPost || method == http.MethodPatch
 	}
-	return slices.Contains(t.Methods, cmp.Or(method, http.MethodGet))
+	return slices.ContainsFunc(t.Methods, func(name string) bool { return strings.EqualFold(name, cmp.Or(method, http.MethodGet)) })
 }
 
 // begin finds the key and the body of a request. On an error the caller closes
