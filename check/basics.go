@@ -100,8 +100,8 @@ func repeatsBody(p *probe, first, again reply) finding {
 	switch {
 	case !c.same():
 		return p.explains(first, again)
-	case first.Cut || again.Cut || c.partial:
-		return incomplete("the answer is too long to be compared whole")
+	case !p.comparedWhole(first, again).ok():
+		return p.comparedWhole(first, again)
 	}
 	return passedBut("%s", c.remark())
 }

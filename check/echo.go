@@ -91,7 +91,7 @@ func (p *probe) bodyTraits(first, again reply) []string {
 func (p *probe) alikeBut(first, again reply) finding {
 	all := p.differences(first, again)
 	if len(all) == 0 {
-		return passed()
+		return p.comparedWhole(first, again)
 	}
 	at := slices.IndexFunc(all, func(d difference) bool { return !p.run.isExplained(d) })
 	switch {
@@ -101,6 +101,14 @@ func (p *probe) alikeBut(first, again reply) finding {
 		return p.refusesDuplicate(first, again, all[at].text)
 	}
 	return failedBy(again, "%s", all[at].text).blaming(again)
+}
+
+// comparedWhole passes if answers without a difference were compared to their ends.
+func (p *probe) comparedWhole(first, again reply) finding {
+	if first.Cut || again.Cut || p.compare(first, again).partial {
+		return incomplete("the answer is too long to be compared whole")
+	}
+	return passed()
 }
 
 // sameAsEither is [probe.rightRepeat] for two attempts, either of which may have been executed.
@@ -135,6 +143,13 @@ func (p *probe) refusesDuplicate(first, again reply, text string) finding {
 	return f
 }
 
+// duplicateSeen reports whether an answer is the one that this service was seen to give to a duplicate, unlike its
+// profile.
+func (p *probe) duplicateSeen(r reply) bool {
+	first := p.run.sample.first
+	return first.answered() && r.answered() && p.run.isExplained(difference{part: duplicateCheck, traits: []string{statusTrait(first, r)}})
+}
+
 // wasOnce reports whether a repetition was found to have no second effect.
 func (s *session) wasOnce() bool {
 	s.mu.Lock()
@@ -146,9 +161,13 @@ func (s *session) wasOnce() bool {
 // otherwise.
 func (p *probe) refusedAsBefore(f finding, retry reply) finding {
 	first := p.run.sample.first
-	if f.verdict == Fail && first.answered() && retry.answered() &&
-		p.run.isExplained(difference{part: statusCheck, traits: []string{statusTrait(first, retry)}}) {
-		return echo(statusCheck, f.reason)
+	if f.verdict != Fail || !first.answered() || !retry.answered() {
+		return f
+	}
+	for _, part := range []string{statusCheck, duplicateCheck} {
+		if p.run.isExplained(difference{part: part, traits: []string{statusTrait(first, retry)}}) {
+			return echo(part, f.reason)
+		}
 	}
 	return f
 }

@@ -99,6 +99,14 @@ func (f finding) because(format string, args ...any) finding {
 	return f
 }
 
+// differing puts words before the reason, if that says how two answers differ.
+func (f finding) differing(words string) finding {
+	if f.verdict == Incomplete {
+		return f
+	}
+	return f.after(words)
+}
+
 // worse returns the finding that says more against the service: a failure, then an echo. If neither is one, it returns
 // the first unless that passed.
 func worse(a, b finding) finding {

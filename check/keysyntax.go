@@ -28,7 +28,7 @@ const (
 func keys() []Check {
 	return []Check{
 		row("KEY-01", LevelShould, byCount, "A request without a key is executed, or refused without an effect.",
-			"draft -07 §2.7", "Answer a missing key by 400 and a problem document, before anything is done.", sends(1), wantsHeader,
+			"draft -07 §2.7", "Answer a missing key by 400 and a problem document, before anything is done; do not take something else for the key.", sends(2), wantsHeader,
 			withIntent(takesNoKey)),
 		row("KEY-02", LevelMust, byAnswer, "An empty key is not one key that all callers share.",
 			"draft -07 §2.1; Semel promise 5", "Refuse an empty key, or treat it as none.", sends(4), wantsChosenKey, takesNoEmptyKey),
@@ -154,11 +154,35 @@ func takesNoKey(ctx context.Context, p *probe, in *intent) finding {
 	missing := p.run.config.Profile.Missing
 	switch {
 	case r.fine():
-		return p.counted(ctx, since, 0, 1, in) // a counter may look for the key
+		return p.keylessApart(ctx, since, in, r)
 	case r.refused() && len(missing) > 0 && !r.in(missing...):
 		return failed("a missing key is refused by %s, and not by %s", r, statusList(missing))
 	}
 	return p.refusedWell(ctx, since, r, in)
+}
+
+// keylessApart sends another intent without a key after the first was accepted: the two must not be one. Counters may
+// look for the key.
+func (p *probe) keylessApart(ctx context.Context, since tally, in *intent, first reply) finding {
+	other, err := p.intent(ctx)
+	if err != nil {
+		return incomplete("%v", err)
+	}
+	second := p.send(ctx, "another intent without a key", other, withoutHeader(p.run.config.Key.Name))
+	if f := second.judged(); !f.ok() {
+		return f
+	}
+	if !second.fine() {
+		return failedBy(second, "without a key, one intent is answered %s and another %s", first, second)
+	}
+	least := int64(0)
+	if seesAll(p.run.config.Counters) {
+		least = 2
+	}
+	if given := p.isGiven(ctx, p.resembles(first, second), since, in, other); given.verdict == Fail {
+		return given.after("without keys, the second intent gets the answer of the first: ")
+	}
+	return p.counted(ctx, since, least, 2, in, other)
 }
 
 func takesNoEmptyKey(ctx context.Context, p *probe) finding {

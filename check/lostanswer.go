@@ -116,7 +116,7 @@ func getsTheLostAnswer(ctx context.Context, p *probe, in *intent) finding {
 		return f
 	}
 	if f := p.rightRepeat(given, retry); !f.ok() {
-		return f.after("the retry got another answer: ")
+		return f.differing("the retry got another answer: ")
 	}
 	return passed()
 }
@@ -171,7 +171,7 @@ func (p *probe) alike(one, other reply) finding {
 		return passed()
 	}
 	if f := p.sameAsEither(one, other); !f.ok() {
-		return f.after("two attempts of one intent got different answers: ")
+		return f.differing("two attempts of one intent got different answers: ")
 	}
 	return passed()
 }

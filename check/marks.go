@@ -160,6 +160,9 @@ func (p *probe) resembles(first, other reply) resemblance {
 	if another {
 		return resemblance{}
 	}
+	if at, ok := p.sharedPart(first, other); ok {
+		return resemblance{what: fmt.Sprintf("it contains the first answer's %s", at)}
+	}
 	if id, ok := m.idIn(there, askedBy(other.request)); ok {
 		return resemblance{what: fmt.Sprintf("it has %s of the first answer, %s", id.place, id.value), weak: mixed || id.isLink()}
 	}

@@ -196,7 +196,7 @@ func racersAreTold(ctx context.Context, p *probe, in *intent) finding {
 	alike := passed()
 	for _, r := range replies {
 		if r.fine() {
-			alike = worse(alike, p.sameAsEither(first, r).after("two attempts were answered differently: "))
+			alike = worse(alike, p.sameAsEither(first, r).differing("two attempts were answered differently: "))
 		}
 	}
 	return alike
@@ -265,13 +265,13 @@ func losersComeAgain(ctx context.Context, p *probe, in *intent) finding {
 	case last.busy():
 		return incomplete("the service is busy: %s", last)
 	case !p.settled(last):
-		return failed("the answers were %s, and to those that tried again %s", countReplies(replies), countReplies(later)).blaming(last)
+		return p.refusedAsBefore(failed("the answers were %s, and to those that tried again %s", countReplies(replies), countReplies(later)).blaming(last), last)
 	}
 	first := p.outcomeOf(ctx, in, replies)
 	alike := passed()
 	for _, r := range later {
 		if !p.clearRefusal(r) {
-			alike = worse(alike, p.sameAsEither(first, r).after("one that was refused and tried again got another answer: "))
+			alike = worse(alike, p.sameAsEither(first, r).differing("one that was refused and tried again got another answer: "))
 		}
 	}
 	if alike.verdict == Fail || len(p.run.config.Counters) == 0 {

@@ -168,7 +168,7 @@ func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retr
 		return incomplete("after %s the retry got %s", first, again)
 	case again.fine(), again.failure():
 		return f
-	case told == "" && p.refusedDuplicate(again) && !saysUnknown(again):
+	case told == "" && (p.refusedDuplicate(again) || p.duplicateSeen(again)) && !saysUnknown(again):
 		if p.once(ctx, since, in).verdict == Fail {
 			return failed("after %s a retry is refused by %s as a duplicate of what never happened", first, again)
 		}

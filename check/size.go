@@ -115,11 +115,11 @@ func againInChunks(ctx context.Context, p *probe, a attempt) finding {
 	case f.ok():
 		return passed()
 	case again.fine():
-		return f.after("the repetition in chunks got another answer: ")
+		return f.differing("the repetition in chunks got another answer: ")
 	case again.in(http.StatusBadRequest, http.StatusLengthRequired, http.StatusRequestEntityTooLarge, http.StatusNotImplemented):
 		return passedBut("bodies in chunks are answered %s", again)
 	case again.in(p.run.config.Profile.Mismatch...):
-		return failed("the same request in chunks is treated as another one: it is answered %s", again).blaming(again)
+		return p.refusedAsBefore(failed("the same request in chunks is treated as another one: it is answered %s", again).blaming(again), again)
 	}
 	return passedBut("the repetition in chunks is answered %s", again)
 }

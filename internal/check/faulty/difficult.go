@@ -1,6 +1,7 @@
 package faulty
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -50,6 +51,10 @@ func Difficult() []Service {
 			recipe{outside: unless(func(r *http.Request) bool { return r.ContentLength > 64<<10 }, refused(http.StatusUnprocessableEntity, ""))}.start),
 		healthy("no expectations", "A proxy in front does not support Expect: 100-continue, and answers 504.",
 			recipe{outside: unless(expecting, refused(http.StatusGatewayTimeout, ""))}.start),
+		healthy("very long answers", "An answer has more than a megabyte, and how it ends is not compared.", recipe{decisions: func(d *Decisions) {
+			d.First = func(w http.ResponseWriter, a *Answer) { atLength(a).writeTo(w, false) }
+			d.Replay = func(w http.ResponseWriter, a *Answer) { atLength(a).writeTo(w, true) }
+		}}.start),
 		healthy("only bare UUIDs", "A key is a UUID without quotes, as frameworks check it.", recipe{decisions: keyed(bareUUID)}.start),
 	}
 }
@@ -108,6 +113,18 @@ func unless(bad func(*http.Request) bool, answer http.HandlerFunc) func(http.Han
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// atLength returns the answer with a long member, which differs each time after the part that is compared.
+func atLength(a *Answer) *Answer {
+	long := a.kept()
+	if a.Status >= http.StatusBadRequest {
+		return long
+	}
+	text := strings.TrimSuffix(long.Body.String(), "}")
+	long.Body.Reset()
+	_, _ = fmt.Fprintf(&long.Body, `%s,"notes":"%s %d"}`, text, strings.Repeat("long ", 300<<10), rand.Int64()) //nolint:gosec // no secret depends on it.
+	return long
 }
 
 func chunked(r *http.Request) bool { return len(r.TransferEncoding) > 0 }

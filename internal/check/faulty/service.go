@@ -58,7 +58,7 @@ func Services() []Service {
 	return slices.Concat(
 		keyFaults(), refusingFaults(), tellingFaults(), mismatchFaults(), contentFaults(),
 		answerFaults(), racingFaults(), storingFaults(), failingFaults(),
-		scopeFaults(), appFaults(), processFaults(), pageFaults(), webhookFaults(),
+		scopeFaults(), envelopeFaults(), appFaults(), processFaults(), pageFaults(), webhookFaults(),
 	)
 }
 

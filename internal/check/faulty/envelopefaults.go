@@ -1,0 +1,76 @@
+package faulty
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+)
+
+// envelopeFaults hide whose answer a replay is, or that there is one.
+func envelopeFaults() []Service {
+	changedReplay := []string{"BASIC-03", "BASIC-04", "ERR-01"}
+	return []Service{
+		fault("a replay in an envelope, for all callers",
+			"The stored answer comes as a member of another one, with small numbers and without Location, to whoever sends the key.",
+			by(append(changedReplay, "SCOPE-01", "SCOPE-02", "SCOPE-05")...).echoed(anotherAnswer()...),
+			recipe{outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
+				unscoped(d)
+				d.Replay = enveloped
+			}}.start),
+		fault("a replay in other words, for all callers",
+			"Whoever sends the key gets the number of the order, in an answer that only replays have.",
+			by(append(changedReplay, "SCOPE-01", "SCOPE-02", "SCOPE-05")...).echoed(append(anotherAnswer(), "KEY-03", "KEY-05", "KEY-13", "MIS-10")...),
+			recipe{outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
+				unscoped(d)
+				d.Replay = abridged
+			}}.start),
+		fault("a replay in an envelope, for every request",
+			"The stored answer comes as a member of another one, whatever was sent with the key.",
+			by(append(changedReplay, "ERR-02", "MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07")...).echoed(anotherAnswer()...),
+			recipe{decisions: func(d *Decisions) {
+				d.Fingerprint = func(*http.Request, []byte) string { return "" }
+				d.Replay = enveloped
+			}}.start),
+		fault("no key is a key", "Where the header is missing, method and path are the key: all callers without one share an answer.",
+			by("KEY-01"), recipe{decisions: keyed(func(r *http.Request) (string, error) {
+				key, err := ReadKey(r)
+				if errors.Is(err, errNoKey) {
+					return r.Method + r.URL.Path, nil
+				}
+				return key, err
+			})}.start),
+		fault("a duplicate is another status", "The layer stops duplicates by 412, where the draft has 409.",
+			by("BASIC-13").echoed("BASIC-10", "KEY-03", "KEY-05", "KEY-13", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10",
+				"RACE-06", "SIZE-03", "SIZE-04", "SIZE-05", "SIZE-06"),
+			recipe{profile: "dedup", decisions: func(d *Decisions) {
+				d.Dedup = true
+				d.Fingerprint = func(*http.Request, []byte) string { return "" }
+				d.Duplicate = func(d *Door, w http.ResponseWriter) {
+					d.Refuse(w, http.StatusPreconditionFailed, "duplicate: this was done already")
+				}
+			}}.start),
+	}
+}
+
+// enveloped puts a replay into another document.
+func enveloped(w http.ResponseWriter, a *Answer) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Idempotent-Replayed", "true")
+	w.WriteHeader(http.StatusOK)
+	_, _ = fmt.Fprintf(w, `{"cached":true,"data":%s}`, a.Body.Bytes()) // the client may be gone
+}
+
+var orderID = regexp.MustCompile(`"id":(\d+)`)
+
+// abridged tells of a replay only which order it is about.
+func abridged(w http.ResponseWriter, a *Answer) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Idempotent-Replayed", "true")
+	w.WriteHeader(http.StatusOK)
+	order := "0"
+	if found := orderID.FindSubmatch(a.Body.Bytes()); found != nil {
+		order = string(found[1])
+	}
+	_, _ = fmt.Fprintf(w, `{"already":true,"order":%s}`, order) // the client may be gone
+}
