@@ -83,7 +83,7 @@ func (p *probe) unlikeReplay(ctx context.Context, a attempt, got reply, compare 
 	}
 	replay := p.send(ctx, "the owner again", a.in)
 	if !replay.fine() {
-		return resemblance{}, incomplete("it is answered %s, and the owner's own repetition %s, so there is no replay to compare it with", got, replay)
+		return resemblance{}, incomplete("it is answered %s, and the owner's own repetition %s, so no replay can be compared", got, replay)
 	}
 	if p.marks(replay).empty() {
 		return resemblance{}, incomplete("neither the first answer nor the owner's repetition has anything to compare it with")

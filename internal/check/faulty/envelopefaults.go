@@ -1,10 +1,12 @@
 package faulty
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
+	"time"
 )
 
 // envelopeFaults hide whose answer a replay is, or that there is one.
@@ -12,19 +14,32 @@ func envelopeFaults() []Service {
 	changedReplay := []string{"BASIC-03", "BASIC-04", "ERR-01"}
 	return []Service{
 		fault("a replay in an envelope, for all callers",
-			"The stored answer comes as a member of another one, with small numbers and without Location, to whoever sends the key.",
+			"The stored answer comes as a member of another one, with small numbers and without Location, to any caller that sends the key.",
 			by(append(changedReplay, "SCOPE-01", "SCOPE-02", "SCOPE-05")...).echoed(anotherAnswer()...),
 			recipe{outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
 				unscoped(d)
 				d.Replay = enveloped
 			}}.start),
 		fault("a replay in other words, for all callers",
-			"Whoever sends the key gets the number of the order, in an answer that only replays have.",
+			"Any caller that sends the key gets the number of the order, in an answer that only replays have.",
 			by(append(changedReplay, "SCOPE-01", "SCOPE-02", "SCOPE-05")...).echoed(append(anotherAnswer(), "KEY-03", "KEY-05", "KEY-13", "MIS-10")...),
 			recipe{outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
 				unscoped(d)
 				d.Replay = abridged
 			}}.start),
+		fault("keys have no owner, after a slow look-up", "The key alone is looked up, in a store a few milliseconds away: two callers at one moment both find nothing.",
+			by("SCOPE-01", "SCOPE-02", "SCOPE-05"),
+			only(recipe{behaviour: unhurried(), outside: Members, change: TwoMembers, decisions: func(d *Decisions) {
+				unscoped(d)
+				d.Wait = 0
+				d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
+					if rec := m.Look(id); rec != nil {
+						return rec, false
+					}
+					within(context.Background(), slowLookUp)
+					return m.take(life, id, asked), true
+				}
+			}}.start, "BASIC-01", "scope")),
 		fault("a replay in an envelope, for every request",
 			"The stored answer comes as a member of another one, whatever was sent with the key.",
 			by(append(changedReplay, "ERR-02", "MIS-02", "MIS-03", "MIS-04", "MIS-05", "MIS-06", "MIS-07", "SIZE-07")...).echoed(anotherAnswer()...),
@@ -53,6 +68,9 @@ func envelopeFaults() []Service {
 	}
 }
 
+// slowLookUp is the time between a look-up and the record, short next to an order's.
+const slowLookUp = 10 * time.Millisecond
+
 // enveloped puts a replay into another document.
 func enveloped(w http.ResponseWriter, a *Answer) {
 	w.Header().Set("Content-Type", "application/json")
@@ -63,7 +81,7 @@ func enveloped(w http.ResponseWriter, a *Answer) {
 
 var orderID = regexp.MustCompile(`"id":(\d+)`)
 
-// abridged tells of a replay only which order it is about.
+// abridged writes a replay that has the number of the order and nothing else.
 func abridged(w http.ResponseWriter, a *Answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Idempotent-Replayed", "true")
