@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
@@ -38,13 +39,16 @@ func (w *world) shelve(t *testing.T, m inbox.Message) semel.Digest {
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	digest := w.shelve(t, inbox.Message{ID: "m-17", Subject: "orders.paid", Body: []byte("secret tea"), Header: map[string]string{"trace": "abc"}})
+	digest := w.shelve(t, inbox.Message{
+		ID: "m-17", Subject: "orders.paid", Key: []byte("customer-17"), Body: []byte("secret tea"), Header: map[string]string{"trace": "abc"},
+		Repeated: map[string][]string{"trace": {"abc", "def"}}, Time: time.Unix(1764291723, 0),
+	})
 	b := w.logIn(t, aliceToken)
 	path := "/console/quarantine/" + digest.String()
 	_, page := b.get("/console/quarantine")
 	contains(t, page, `href="`+path+`"`, "m-17", "no such customer")
 	_, page = b.get(path)
-	contains(t, page, "secret tea", "trace", "billing", "orders.paid")
+	contains(t, page, "secret tea", "trace", "def", "billing", "orders.paid", "customer-17", "2025-11-28")
 
 	form := url.Values{"form": {hidden(t, page, "form")}, "as": {"release"}, "reason": {" "}}
 	status, page := b.post(path, form)
@@ -71,7 +75,7 @@ func TestRelease(t *testing.T) {
 func TestReaderOfQuarantine(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	digest := w.shelve(t, inbox.Message{ID: "m-17", Body: []byte("secret tea"), Header: map[string]string{"trace": "secret header"}})
+	digest := w.shelve(t, inbox.Message{ID: "m-17", Key: []byte("secret key"), Body: []byte("secret tea"), Header: map[string]string{"trace": "secret header"}})
 	robin := w.logIn(t, robinToken)
 	path := "/console/quarantine/" + digest.String()
 	_, page := robin.get(path)
