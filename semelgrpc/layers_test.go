@@ -3,7 +3,6 @@ package semelgrpc_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -30,26 +29,14 @@ func exceeds(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// timeUp is the key of a function in a context that ends it, as a time-out does.
-type timeUp struct{}
-
-// withTimeUp returns a context whose time is up when the work says so.
-func withTimeUp(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return context.WithValue(ctx, timeUp{}, func() { cancel(context.DeadlineExceeded) }), func() { cancel(nil) }
-}
-
-// overruns works until its time is up.
-func overruns(ctx context.Context) error {
-	end, _ := ctx.Value(timeUp{}).(func())
-	end()
+func waits(ctx context.Context) error {
 	<-ctx.Done()
-	return context.Cause(ctx)
+	return ctx.Err()
 }
 
 // limited is a layer that ends the context of what is inside of it.
 func limited(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	ctx, cancel := withTimeUp(ctx)
+	ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	return handler(ctx, req)
 }
@@ -60,7 +47,7 @@ func impatient(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler gr
 		resp any
 		err  error
 	}
-	ctx, cancel := withTimeUp(ctx)
+	ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	answered := make(chan answer, 1)
 	go func() {
@@ -71,7 +58,7 @@ func impatient(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler gr
 	case a := <-answered:
 		return a.resp, a.err
 	case <-ctx.Done():
-		return nil, status.FromContextError(context.Cause(ctx)).Err()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 }
 
@@ -108,9 +95,9 @@ func TestLayers(t *testing.T) {
 		"recovery inside":                            {recovers, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, of the runtime":            {recovers, within, exceeds, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, with a handler that marks": {recovers, marked, panics, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out outside":                           {limited, nil, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out inside, which ends the work":       {nil, limited, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out inside, not waited for":            {nil, impatient, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out outside":                           {limited, nil, waits, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out inside, which ends the work":       {nil, limited, waits, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out inside, not waited for":            {nil, impatient, waits, 1, semelgrpc.ReasonOutcomeUnknown},
 		"retry outside, a failure":                   {retries, nil, down, 9, ""},
 		"retry inside, a failure":                    {nil, retries, down, 9, ""},
 		"retry outside, a panic":                     {retries, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
@@ -152,9 +139,7 @@ func TestImpatientLayerOutside(t *testing.T) {
 		},
 	}})
 	given := make(chan struct{})
-	d.unary = func(ctx context.Context, _ *pb.SimpleRequest) (*pb.SimpleResponse, error) {
-		end, _ := ctx.Value(timeUp{}).(func())
-		end()
+	d.unary = func(context.Context, *pb.SimpleRequest) (*pb.SimpleResponse, error) {
 		<-given // a second run would find it closed, and be counted
 		return &pb.SimpleResponse{Username: "invoice 1"}, nil
 	}
@@ -199,33 +184,5 @@ func TestLayersOfStreams(t *testing.T) {
 		if got := ran.Load(); got != 2 {
 			t.Errorf("recovery %s: the handlers ran %d times, want once each", name, got)
 		}
-	}
-}
-
-// TestStatusInDo: promise 3: the time-out of a call is one for the work that made it, though gRPC returns a status in place of the context's
-// error.
-func TestStatusInDo(t *testing.T) {
-	t.Parallel()
-	for code, ran := range map[codes.Code]int32{codes.DeadlineExceeded: 1, codes.Canceled: 1, codes.DataLoss: 1, codes.NotFound: 2, codes.Unavailable: 2} {
-		t.Run(code.String(), func(t *testing.T) {
-			t.Parallel()
-			d := newDoor(t, doorOptions{})
-			d.unary = func(context.Context, *pb.SimpleRequest) (*pb.SimpleResponse, error) {
-				return nil, status.Error(code, "no")
-			}
-			for range 2 {
-				_, err := semel.Do(t.Context(), d.guard, semel.Key{Scope: "bank", Name: "k1"}, semel.Fingerprint{1}, func(ctx context.Context) (string, error) {
-					resp, err := d.client.UnaryCall(ctx, invoice("10"))
-					if err != nil {
-						err = fmt.Errorf("charge: %w", err)
-					}
-					return resp.GetUsername(), err
-				})
-				if err == nil {
-					t.Error("got no error")
-				}
-			}
-			d.wantRan(t, "promise 3", ran)
-		})
 	}
 }

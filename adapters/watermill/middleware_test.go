@@ -67,11 +67,16 @@ func newInbox(t *testing.T) (*inbox.Inbox, *seen) {
 // start runs a router with one handler until the end of the test.
 func start(t *testing.T, m message.HandlerMiddleware, handler func(*message.Message) error) *gochannel.GoChannel {
 	t.Helper()
+	return startOn(t, "orders.paid", m, handler)
+}
+
+func startOn(t *testing.T, topic string, m message.HandlerMiddleware, handler func(*message.Message) error) *gochannel.GoChannel {
+	t.Helper()
 	pubSub := gochannel.NewGoChannel(gochannel.Config{}, nil)
 	router, err := message.NewRouter(message.RouterConfig{}, nil)
 	claimtest.NoError(t, err)
 	router.AddMiddleware(m, middleware.Recoverer)
-	router.AddConsumerHandler("charge", "orders.paid", pubSub, handler)
+	router.AddConsumerHandler("charge", topic, pubSub, handler)
 	run(t, router)
 	claimtest.Closes(t, pubSub)
 	return pubSub

@@ -3,15 +3,13 @@ package temporal_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -20,118 +18,127 @@ import (
 	"github.com/semel-dev/semel/internal/claimtest"
 )
 
-// stamps is an activity that notes the key for services of each of its runs, and what it was given.
-type stamps struct {
-	mu    sync.Mutex // guards the fields below
-	keys  []string
-	given []string
-	err   func(run int, what string) error
+// lossy loses the first success on its way to Temporal.
+type lossy struct {
+	interceptor.WorkerInterceptorBase
+
+	lost atomic.Bool
 }
 
-func (s *stamps) stamp(ctx context.Context, what string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys, s.given = append(s.keys, semeltemporal.KeyFor(ctx)), append(s.given, what)
-	if s.err == nil {
-		return nil
+// InterceptActivity implements interceptor.WorkerInterceptor.
+func (l *lossy) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &losing{interceptor.ActivityInboundInterceptorBase{Next: next}, l}
+}
+
+type losing struct {
+	interceptor.ActivityInboundInterceptorBase
+
+	of *lossy
+}
+
+// ExecuteActivity implements interceptor.ActivityInboundInterceptor.
+func (l *losing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	result, err := l.Next.ExecuteActivity(ctx, in)
+	if err == nil && activity.GetInfo(ctx).ActivityType.Name == "stamp" && l.of.lost.CompareAndSwap(false, true) {
+		return nil, errors.New("the connection broke")
 	}
-	return s.err(len(s.given), what)
+	return result, err
 }
 
-// want checks how often it ran, and how many keys it had.
-func (s *stamps) want(t *testing.T, runs, keys int) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	slices.Sort(s.keys)
-	if got := len(slices.Compact(slices.Clone(s.keys))); len(s.given) != runs || got != keys || slices.Contains(s.keys, "") {
-		t.Errorf("it ran %d times (%q) with %d keys, want %d times with %d keys", len(s.given), s.given, got, runs, keys)
-	}
-}
-
-// runStamps runs a workflow of stamps to its end, under the adapter.
-func runStamps(t *testing.T, s *stamps, flow any, args ...any) error {
-	t.Helper()
-	server := newServer(t)
-	c := connect(t, server, server.GetFrontendHostPort())
-	w := worker.New(c, taskQueue, worker.Options{Interceptors: []interceptor.WorkerInterceptor{protect(t, t.TempDir(), semeltemporal.Options{})}})
-	w.RegisterWorkflowWithOptions(flow, workflow.RegisterOptions{Name: workflowName})
-	w.RegisterActivityWithOptions(s.stamp, activity.RegisterOptions{Name: "stamp"})
-	claimtest.NoError(t, w.Start())
-	t.Cleanup(w.Stop)
-	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "parcel", TaskQueue: taskQueue, WorkflowTaskTimeout: time.Second}, workflowName, args...)
-	claimtest.NoError(t, err)
-	return run.Get(t.Context(), nil)
-}
-
-func local(ctx workflow.Context, retry time.Duration) workflow.Context {
-	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: 10 * time.Second, RetryPolicy: &temporal.RetryPolicy{InitialInterval: retry, MaximumAttempts: 5},
-	})
-}
-
-func regular(ctx workflow.Context) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Second})
-}
-
-// TestLocalActivitiesAreApart: local activities are numbered from 1 and regular ones by the number of an event, so that two of them have the
-// same number. Each is a wish of its own, with a key of its own.
-func TestLocalActivitiesAreApart(t *testing.T) {
-	t.Parallel()
-	s := &stamps{}
-	claimtest.NoError(t, runStamps(t, s, func(ctx workflow.Context) error {
-		err := workflow.ExecuteActivity(regular(ctx), "stamp", "now").Get(ctx, nil)
-		for range 6 {
-			err = errors.Join(err, workflow.ExecuteLocalActivity(local(ctx, time.Millisecond), "stamp", "now").Get(ctx, nil))
+// stamped runs workflows with these ids, one after the other, and returns how often their activity ran.
+func stamped(flow func(workflow.Context) error, lose bool, ids ...string) claimtest.Proof {
+	return func(t *testing.T) (int, int) {
+		server := newServer(t)
+		c := connect(t, server, server.GetFrontendHostPort())
+		s, loss := &stamps{}, &lossy{}
+		loss.lost.Store(!lose)
+		w := worker.New(c, taskQueue, worker.Options{Interceptors: []interceptor.WorkerInterceptor{loss, protect(t, t.TempDir(), semeltemporal.Options{})}})
+		w.RegisterWorkflowWithOptions(flow, workflow.RegisterOptions{Name: workflowName})
+		w.RegisterActivityWithOptions(s.stamp, activity.RegisterOptions{Name: "stamp"})
+		w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "other"})
+		claimtest.NoError(t, w.Start())
+		defer w.Stop()
+		for _, id := range ids {
+			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: taskQueue, WorkflowTaskTimeout: time.Second}, workflowName)
+			claimtest.NoError(t, err)
+			claimtest.NoError(t, run.Get(t.Context(), nil))
 		}
-		return err
-	}))
-	s.want(t, 7, 7)
+		return len(s.given), 0
+	}
 }
 
-// TestLocalActivityAfterTimer: a local activity whose retry is too far away for the SDK to wait is tried again after a timer, under another id.
-// It is the same wish: what may have happened does not run again, and what failed runs with the key that it had.
-func TestLocalActivityAfterTimer(t *testing.T) {
+// TestNames proves docs/names.md.
+func TestNames(t *testing.T) {
 	t.Parallel()
-	flow := func(ctx workflow.Context) error {
-		return workflow.ExecuteLocalActivity(local(ctx, 2*time.Second), "stamp", "now").Get(ctx, nil)
+	one := func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(regular(ctx), "stamp", "now").Get(ctx, nil)
 	}
-	t.Run("unknown", func(t *testing.T) {
-		t.Parallel()
-		s := &stamps{err: func(int, string) error { return semel.MarkUnknown(errors.New("no answer")) }}
-		if e, ok := errors.AsType[*temporal.ApplicationError](runStamps(t, s, flow)); !ok || e.Type() != "SemelUnknown" {
-			t.Errorf("got %v", e)
-		}
-		s.want(t, 1, 1)
+	claimtest.Names(t, "Temporal activities", map[string]claimtest.Proof{
+		"workflow":    stamped(one, false, "a", "b"),
+		"run":         stamped(one, false, "a", "a"),
+		"activity id": stamped(func(ctx workflow.Context) error { return errors.Join(one(ctx), one(ctx)) }, false, "a"),
+		"retry":       stamped(one, true, "a"),
 	})
-	t.Run("failed", func(t *testing.T) {
-		t.Parallel()
-		s := &stamps{err: func(run int, _ string) error {
-			if run == 1 {
-				return errors.New("no connection")
+	oneLocal := func(ctx workflow.Context) error {
+		return workflow.ExecuteLocalActivity(local(ctx, time.Millisecond), "stamp", "now").Get(ctx, nil)
+	}
+	claimtest.Names(t, "Temporal local activities", map[string]claimtest.Proof{
+		"run":    stamped(oneLocal, false, "a", "a"),
+		"number": stamped(func(ctx workflow.Context) error { return errors.Join(oneLocal(ctx), oneLocal(ctx)) }, false, "a"),
+		"a regular activity": stamped(func(ctx workflow.Context) error { // the event of a regular one that comes first is the fifth
+			err := one(ctx)
+			for range 4 {
+				err = errors.Join(err, workflow.ExecuteLocalActivity(local(ctx, time.Millisecond), "other").Get(ctx, nil))
 			}
-			return nil
-		}}
-		claimtest.NoError(t, runStamps(t, s, flow))
-		s.want(t, 2, 1)
+			return errors.Join(err, oneLocal(ctx))
+		}, false, "a"),
+		"retry": stamped(oneLocal, true, "a"),
+		"retry after a timer": stamped(func(ctx workflow.Context) error {
+			return workflow.ExecuteLocalActivity(local(ctx, 2*time.Second), "stamp", "now").Get(ctx, nil)
+		}, true, "a"),
+	})
+	first := semel.Key{Scope: "alice create order", Name: "k"}
+	claimtest.Names(t, "Temporal StartOnce", map[string]claimtest.Proof{
+		"scope":         startBoth(semel.Key{Scope: "bob create order", Name: "k"}, 10, true),
+		"name":          startBoth(semel.Key{Scope: first.Scope, Name: "l"}, 10, true),
+		"still running": startBoth(first, 10, false),
+		"ended":         startBoth(first, 10, true),
+		"arguments":     startBoth(first, 99, true),
 	})
 }
 
-// TestKeyForServices: the key that an activity sends on is the same in every attempt, and another one in every run of the workflow, whose
-// activities have the same ids.
-func TestKeyForServices(t *testing.T) {
-	t.Parallel()
-	s := &stamps{err: func(run int, _ string) error {
-		if run%2 == 1 {
-			return errors.New("no connection")
+// startBoth starts a workflow, and one for this key and amount, while the first one runs or after its end.
+func startBoth(key semel.Key, amount int, ended bool) claimtest.Proof {
+	return func(t *testing.T) (ran, refused int) {
+		s := newServer(t)
+		c := connect(t, s, s.GetFrontendHostPort())
+		proceed, runs := make(chan struct{}), map[string]bool{}
+		work(t, c, func(_ context.Context, amount int) (int, error) {
+			<-proceed
+			return amount, nil
+		})
+		if ended {
+			close(proceed)
 		}
-		return nil
-	}}
-	claimtest.NoError(t, runStamps(t, s, func(ctx workflow.Context, month int) error {
-		if err := workflow.ExecuteActivity(regular(ctx), "stamp", "the monthly fee").Get(ctx, nil); err != nil || month == 3 {
-			return err
+		starter := semeltemporal.Starter{Client: c}
+		for _, start := range []struct {
+			key    semel.Key
+			amount int
+		}{{semel.Key{Scope: "alice create order", Name: "k"}, 10}, {key, amount}} {
+			run, err := starter.StartOnce(t.Context(), start.key, client.StartWorkflowOptions{TaskQueue: taskQueue}, workflowName, start.amount)
+			if errors.Is(err, semel.ErrMismatch) {
+				refused++
+				continue
+			}
+			claimtest.NoError(t, err)
+			runs[run.GetRunID()] = true
+			if ended {
+				wantCharged(t, run, start.amount)
+			}
 		}
-		return workflow.NewContinueAsNewError(ctx, workflowName, month+1)
-	}, 1))
-	s.want(t, 6, 3)
+		if !ended {
+			close(proceed)
+		}
+		return len(runs), refused
+	}
 }

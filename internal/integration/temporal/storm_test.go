@@ -67,7 +67,7 @@ func stormWorker(ctx context.Context, args []string) error {
 		return err
 	}
 	activities, err := semeltemporal.New(guard, &semeltemporal.Options{Policy: semel.Policy{
-		Lease: lease, OnUnknown: semel.Reconcile,
+		Lease: 3 * time.Second, OnUnknown: semel.Reconcile, // longer than a workflow task: the retry of a local activity follows a timer
 		Reconcile: func(ctx context.Context, rec semel.Record) (r semel.Reconciliation, err error) {
 			found := 0
 			if err := db.QueryRowContext(ctx, "SELECT count(*) FROM effects WHERE digest = ?", rec.Digest.String()).Scan(&found); err != nil {

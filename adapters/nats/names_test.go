@@ -1,0 +1,13 @@
+package natsjs_test
+
+import (
+	"testing"
+
+	"github.com/semel-dev/semel/internal/drivertest"
+)
+
+// TestRow proves docs/names.md.
+func TestRow(t *testing.T) {
+	t.Parallel()
+	drivertest.Names(t, "NATS JetStream", driver())
+}
