@@ -46,16 +46,12 @@ type fact struct {
 	why     string
 }
 
-const (
-	// either says that two requests at once find a gap in some runs only.
-	either check.Verdict = "either"
-	// missed is broken, and not found yet; accused is an echo that is still a failure.
-	missed, accused check.Verdict = "missed", "accused"
-)
+// either says that two requests at once find a gap in some runs only.
+const either check.Verdict = "either"
 
 // verdicts has the words of [implementation.known]. An echo is a check that fails for the reason of another one.
 func verdicts() map[string]check.Verdict {
-	return map[string]check.Verdict{"holds": check.Pass, "broken": check.Fail, "open": check.Incomplete, "either": either, "missed": missed, "accused": accused}
+	return map[string]check.Verdict{"holds": check.Pass, "broken": check.Fail, "open": check.Incomplete, "either": either}
 }
 
 // recovery is the time for which a service may refuse what a crash interrupted.
@@ -117,7 +113,6 @@ func compare(tb testing.TB, facts []fact, report *check.Report) {
 		at := slices.IndexFunc(facts, func(f fact) bool { return slices.Contains(f.ids, one.ID) })
 		switch {
 		case at >= 0 && facts[at].verdict == either:
-		case at >= 0 && (facts[at].verdict == missed && one.Verdict == check.Pass || facts[at].verdict == accused && one.Verdict == check.Fail):
 		case at >= 0 && got != facts[at].verdict:
 			tb.Errorf("%s: got %q (%s), want %q: %s", one.ID, one.Verdict, one.Reason, facts[at].verdict, facts[at].why)
 		case at < 0 && (one.Verdict == check.Fail || one.Verdict == check.Incomplete):

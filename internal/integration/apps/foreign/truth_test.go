@@ -48,15 +48,14 @@ func express() []implementation {
 				RACE-01 RACE-09 MIS-11 LOST-07 LOST-10 LOST-08 either two attempts run if they are less than a round trip apart
 				LOST-02 LOST-03 LOST-05 holds the record outlives the connection
 				ERR-02 ERR-03 ERR-05 holds what is not a 2xx is forgotten
-				SCOPE-01 SCOPE-02 SCOPE-03 broken records have no caller
-				SCOPE-05 missed records have no caller
+				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller
 				SIZE-01 SIZE-07 holds whole bodies are compared
 				OP-01 either an answer is sent before its record
 				OP-02 open the outcome of what was interrupted stays unknown
 				OP-03 broken what was interrupted is refused as running for a day`,
 		},
 		{
-			name: "idempotency-backend", part: "express", version: "1.0.4", from: "npm", service: "idempotency-backend-express.mjs",
+			name: "idempotency-backend", part: "express", version: "1.0.4", from: "npm", service: "idempotency-backend-express.mjs", quick: true,
 			known: wrapped + `
 				BASIC-12 broken the replay is another body, and has another ETag`,
 		},
@@ -67,18 +66,16 @@ func express() []implementation {
 const wrapped = `
 	BASIC-02 holds the record is read before the handler runs
 	BASIC-03 BASIC-04 BASIC-10 OP-01 broken a replay is 200 {"cached":true,"data":…}, whatever the first answer was
-	KEY-01 missed requests without a key are one intent for each address
+	KEY-01 broken requests without a key are one intent for each address
 	KEY-02 broken all callers share the empty key
 	KEY-03 KEY-13 broken quotes are part of a key
 	KEY-04 broken two lines are joined to one key
 	MIS-01 MIS-08 holds a known key is answered from its record
-	MIS-03 MIS-07 SIZE-07 broken requests are not compared: the first answer is sent for any other one
-	MIS-02 MIS-04 MIS-05 MIS-06 missed requests are not compared: the first answer is sent for any other one
+	MIS-02 MIS-03 MIS-04 MIS-05 MIS-06 MIS-07 SIZE-07 broken requests are not compared: the first answer is sent for any other one
 	MIS-11 RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 LOST-07 LOST-08 LOST-10 broken a key is recorded when its request ends
 	LOST-01 LOST-02 LOST-03 LOST-06 LOST-09 holds nothing is recorded of what was cut
 	ERR-01 ERR-02 ERR-03 ERR-05 holds only successes are recorded
-	SCOPE-02 broken records have no caller
-	SCOPE-01 SCOPE-03 missed records have no caller
+	SCOPE-01 SCOPE-02 SCOPE-03 broken records have no caller
 	OP-02 either what was carried out, and not recorded, runs again`
 
 func node() []implementation {
@@ -89,7 +86,7 @@ func node() []implementation {
 				BASIC-12 holds there is no ETag`,
 		},
 		{
-			name: "@node-idempotency/core", version: "1.0.11", from: "npm", service: "node-idempotency-core.mjs", quick: true,
+			name: "@node-idempotency/core", version: "1.0.11", from: "npm", service: "node-idempotency-core.mjs",
 			known: keptByCore + `
 				MIS-04 broken what counts is the path, which is given to the library
 				ERR-05 broken a 401 is kept, and sent to the caller who logged in
@@ -131,7 +128,6 @@ func node() []implementation {
 				BASIC-03 BASIC-04 BASIC-10 BASIC-12 MIS-10 OP-01 broken a completed record has no hash of the payload: every repetition is refused by 422
 				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
-				RACE-09 SIZE-02 accused every repetition is refused by 422
 				MIS-07 broken a body that is not parsed is answered 500
 				MIS-01 MIS-02 MIS-03 MIS-05 MIS-06 MIS-08 MIS-11 holds nothing else is executed, or answered from the record
 				RACE-01 RACE-02 RACE-03 RACE-04 holds SET NX
@@ -203,17 +199,15 @@ func golang() []implementation {
 			known: `
 				BASIC-02 holds a key that was seen is refused
 				BASIC-10 BASIC-13 broken a duplicate is answered 412
-				RACE-06 LOST-03 LOST-04 LOST-05 LOST-06 LOST-07 LOST-08 LOST-10 SIZE-06 accused a duplicate is answered 412
 				KEY-04 broken the first of two lines counts
 				KEY-06 broken a key is cut to 50 bytes
 				KEY-10 holds keys are compared byte for byte
-				MIS-01 MIS-08 MIS-11 holds a key that was seen is refused
-				RACE-01 RACE-02 RACE-03 RACE-04 either a look-up and then an entry: two attempts in the same microsecond both run
+				MIS-01 MIS-08 holds a key that was seen is refused
+				MIS-11 RACE-01 RACE-02 RACE-03 RACE-04 either a look-up and then an entry: two attempts in the same microsecond both run
 				LOST-01 holds a key is recorded when the head of its request has arrived
 				LOST-02 LOST-09 broken a request whose body was cut is never executed
 				ERR-01 ERR-02 holds a refused key stays refused
-				ERR-03 missed a key that failed counts as done
-				ERR-05 broken a key that came without credentials counts as done
+				ERR-03 ERR-05 broken a key that failed, or had no credentials, counts as done
 				SCOPE-01 SCOPE-03 holds no answer is kept
 				SCOPE-02 SCOPE-05 broken keys have no caller
 				OP-01 broken records are in the memory of one process
