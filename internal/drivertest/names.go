@@ -17,7 +17,7 @@ func Names(t *testing.T, door string, d Driver) {
 	two := func(change func(*outbox.Message)) claimtest.Proof {
 		return func(t *testing.T) (int, int) {
 			b := newBench(t, d, d.Addr(t))
-			first := b.message("m", "")
+			first := b.message("m", "one")
 			second := first
 			change(&second)
 			return b.handled(handling{messages: 2}, func() {
