@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/testserver/pairs"
+	"github.com/semel-dev/semel/internal/pairs"
 	"github.com/semel-dev/semel/semelhttp"
 )
 

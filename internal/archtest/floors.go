@@ -194,6 +194,8 @@ func mechanisms() []Room {
 		{Path: "internal/sweep", Floor: 0, Kind: Ground, Also: []string{"internal/waiting"}},
 		{Path: "internal/waiting", Floor: 0, Kind: Ground},
 		{Path: "internal/job", Floor: 1},
+		// A server for tests of clients.
+		{Path: "internal/pairs", Floor: 2},
 		// Doors ask for the caller's right before the same errors.
 		{Path: "internal/disclosure", Floor: 0, Also: []string{"."}},
 	}

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { semelFetch } from "../src/fetch.js";
 import { Queue, type QueueOptions } from "../src/queue/queue.js";
 
-// Every option of the server's middleware, which internal/testserver/pairs serves: it loses the first answer of every order.
+// Every option of the server's middleware, which internal/pairs serves: it loses the first answer of every order.
 interface Row {
   name: string;
   /** What a refusal names; "" where there is none. */

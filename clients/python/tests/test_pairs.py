@@ -1,4 +1,4 @@
-"""The clients against every option of the server's middleware, which internal/testserver/pairs serves: it loses the first answer."""
+"""The clients against every option of the server's middleware, which internal/pairs serves: it loses the first answer."""
 
 from __future__ import annotations
 

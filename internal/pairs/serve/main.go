@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 
-	"github.com/semel-dev/semel/internal/testserver/pairs"
+	"github.com/semel-dev/semel/internal/pairs"
 )
 
 func main() {

@@ -52,7 +52,9 @@ func Rows() []Row {
 		{Name: "canonical-json", Options: o{Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: true, MaxCanonicalBytes: 10}}},
 		{Name: "fingerprint-headers", Options: o{Fingerprint: semelhttp.FingerprintOptions{Headers: []string{"X-Tenant"}}}},
 		{Name: "fingerprint-func", Options: o{Fingerprint: semelhttp.FingerprintOptions{
-			Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) { return semel.FingerprintOf("order"), nil },
+			Func: func(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
+				return semel.FingerprintOf("order"), nil
+			},
 		}}},
 		{Name: "before-replay", Options: o{BeforeReplay: func(*http.Request, *semel.Record) error { return nil }}},
 		{Name: "fail-open", Options: o{FailOpen: true}},
