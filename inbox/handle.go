@@ -92,9 +92,6 @@ func (d *delivery) malformed() (Reason, error) {
 	if d.message.ID == "" {
 		return noID, errors.New("the message has no ID")
 	}
-	if err := d.key.Validate(); err != nil {
-		return badID, err
-	}
 	if n := d.message.size(); n > d.in.opts.MaxBytes {
 		return tooLarge, fmt.Errorf("the message has %d bytes, at most %d are handled", n, d.in.opts.MaxBytes)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/job"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -190,9 +191,9 @@ func (in *Inbox) warn() {
 	}
 }
 
-// key is that of a message's intent.
-func (in *Inbox) key(name string) semel.Key {
-	return semel.Key{Scope: intentScope + in.opts.Consumer, Name: name}
+// key is that of the intent of a message with this ID, which may have any length and any bytes.
+func (in *Inbox) key(id string) semel.Key {
+	return semel.Key{Scope: intentScope + in.opts.Consumer, Name: job.Fit(id)}
 }
 
 // fingerprints returns that under which a message is recorded, and another one under which it may have been.

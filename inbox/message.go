@@ -110,7 +110,6 @@ type Verdict struct {
 //	            unknown      it may have happened
 //	            mismatch     its ID was used for another message: subject, key or body differ
 //	            no-id        it has no ID
-//	            bad-id       its ID is too long or malformed
 //	            too-large    it is larger than Options.MaxBytes
 //	            quarantined  it was put into quarantine before
 type Reason string
@@ -129,7 +128,6 @@ const (
 	final       Reason = "final"
 	mismatch    Reason = "mismatch"
 	noID        Reason = "no-id"
-	badID       Reason = "bad-id"
 	tooLarge    Reason = "too-large"
 	quarantined Reason = "quarantined"
 )

@@ -90,7 +90,7 @@ func (h *held) message() Message {
 }
 
 // nameless reports whether the message cannot be handled under its ID.
-func (r Reason) nameless() bool { return r == mismatch || r == noID || r == badID }
+func (r Reason) nameless() bool { return r == mismatch || r == noID }
 
 // copyKey is that of a message's copy in quarantine, after so many earlier ones that an operator
 // released.

@@ -374,7 +374,7 @@ func (in *Inbox) take(ctx context.Context, rec *semel.Record, handle func(contex
 	if err != nil || h.Decision == "handled" {
 		return err == nil, err
 	}
-	r := &release{inbox: in, id: h.Message.ID, fp: copied.Fingerprint, intent: h.Message.ID, fence: dec.fence, earlier: from.Earlier}
+	r := &release{inbox: in, id: h.Message.ID, fp: copied.Fingerprint, intent: in.key(h.Message.ID).Name, fence: dec.fence, earlier: from.Earlier}
 	if from.Reason.nameless() {
 		r.intent = copied.Name
 	}

@@ -130,7 +130,7 @@ func parked(err error) bool {
 // that cannot be part of a key, because a runner may allow longer ones, and other characters.
 func Key(runner, name string, kind ...string) semel.Key {
 	scope := verdict.OwnScopes + runner + ":"
-	k := semel.Key{Scope: scope, Name: name}
+	k := semel.Key{Scope: scope, Name: Fit(name)}
 	for i, part := range kind {
 		if i < len(kind)-1 {
 			part = separators.Replace(part) + ":"
@@ -140,10 +140,15 @@ func Key(runner, name string, kind ...string) semel.Key {
 	if len(k.Scope) > semel.MaxScopeBytes || !sfv.Printable(k.Scope) {
 		k.Scope = scope + semel.FingerprintOf(kind...).String()
 	}
-	if len(name) > semel.MaxKeyBytes || !sfv.Printable(name) {
-		k.Name = semel.FingerprintOf(name).String()
-	}
 	return k
+}
+
+// Fit returns the name of a key for an id of any length and any bytes: the id, or a digest of one that cannot be a name.
+func Fit(id string) string {
+	if len(id) > semel.MaxKeyBytes || !sfv.Printable(id) {
+		return semel.FingerprintOf(id).String()
+	}
+	return id
 }
 
 // separators keeps a part from looking like two. The last part needs no change, because nothing follows it.
