@@ -29,14 +29,26 @@ func exceeds(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func waits(ctx context.Context) error {
+// timeUp is the key of a function in a context that ends it, as a time-out does.
+type timeUp struct{}
+
+// withTimeUp returns a context whose time is up when the work says so.
+func withTimeUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return context.WithValue(ctx, timeUp{}, func() { cancel(context.DeadlineExceeded) }), func() { cancel(nil) }
+}
+
+// overruns works until its time is up.
+func overruns(ctx context.Context) error {
+	end, _ := ctx.Value(timeUp{}).(func())
+	end()
 	<-ctx.Done()
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // limited is a layer that ends the context of what is inside of it.
 func limited(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+	ctx, cancel := withTimeUp(ctx)
 	defer cancel()
 	return handler(ctx, req)
 }
@@ -47,7 +59,7 @@ func impatient(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler gr
 		resp any
 		err  error
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+	ctx, cancel := withTimeUp(ctx)
 	defer cancel()
 	answered := make(chan answer, 1)
 	go func() {
@@ -58,7 +70,7 @@ func impatient(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler gr
 	case a := <-answered:
 		return a.resp, a.err
 	case <-ctx.Done():
-		return nil, status.FromContextError(ctx.Err()).Err()
+		return nil, status.FromContextError(context.Cause(ctx)).Err()
 	}
 }
 
@@ -95,9 +107,9 @@ func TestLayers(t *testing.T) {
 		"recovery inside":                            {recovers, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, of the runtime":            {recovers, within, exceeds, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, with a handler that marks": {recovers, marked, panics, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out outside":                           {limited, nil, waits, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out inside, which ends the work":       {nil, limited, waits, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out inside, not waited for":            {nil, impatient, waits, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out outside":                           {limited, nil, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out inside, which ends the work":       {nil, limited, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out inside, not waited for":            {nil, impatient, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
 		"retry outside, a failure":                   {retries, nil, down, 9, ""},
 		"retry inside, a failure":                    {nil, retries, down, 9, ""},
 		"retry outside, a panic":                     {retries, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
@@ -139,7 +151,9 @@ func TestImpatientLayerOutside(t *testing.T) {
 		},
 	}})
 	given := make(chan struct{})
-	d.unary = func(context.Context, *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+	d.unary = func(ctx context.Context, _ *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+		end, _ := ctx.Value(timeUp{}).(func())
+		end()
 		<-given // a second run would find it closed, and be counted
 		return &pb.SimpleResponse{Username: "invoice 1"}, nil
 	}

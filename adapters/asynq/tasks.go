@@ -67,10 +67,10 @@ func KeyFor(ctx context.Context) string { return job.KeyFor(ctx) }
 
 var _ asynq.MiddlewareFunc = (*Tasks)(nil).Middleware
 
-// Middleware is for ServeMux.Use, outside of everything that has effects. The handler's context ends with the claim. The handler's
-// error decides as in [semel.Do]: a plain error says that nothing happened (or what Policy.UnknownOnError says), a time-out or a
-// cancelled context that it is unknown; [semel.MarkReleased], [semel.MarkUnknown] and [semel.MarkFinal] say it explicitly. After
-// MarkFinal the task is archived.
+// Middleware is for ServeMux.Use, outside of everything that has effects, and inside of middlewares that recover panics or retry. The
+// handler's context ends with the claim. The handler's error decides as in [semel.Do]: a plain error says that nothing happened (or
+// what Policy.UnknownOnError says), a panic, a time-out or a cancelled context that it is unknown; [semel.MarkReleased],
+// [semel.MarkUnknown] and [semel.MarkFinal] say it explicitly. After MarkFinal the task is archived.
 func (t *Tasks) Middleware(next asynq.Handler) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 		name := t.key(ctx, task)

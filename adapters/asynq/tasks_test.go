@@ -95,10 +95,24 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 		at(after)
 		return err
 	})
+	return s.newServer(), mux, nil
+}
+
+func (s *shop) newServer() *asynq.Server {
 	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
 		Queues: map[string]int{"default": 1, "eu": 1, "us": 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
 		IsFailure: semelasynq.IsFailure, RetryDelayFunc: soon,
-	}), mux, nil
+	})
+}
+
+// serve does the work of charges, within layers, until the end of the test.
+func (s *shop) serve(t *testing.T, work func(context.Context) error, layers ...asynq.MiddlewareFunc) {
+	t.Helper()
+	mux, server := asynq.NewServeMux(), s.newServer()
+	mux.Use(layers...)
+	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error { return work(ctx) })
+	claimtest.NoError(t, server.Start(mux))
+	t.Cleanup(server.Shutdown)
 }
 
 // soon retries failures at once, and what the middleware put off when it says.

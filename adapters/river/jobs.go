@@ -99,10 +99,10 @@ func (j *Jobs) InsertTx(
 	})
 }
 
-// Work is the middleware: it claims the job, runs the worker under the claim's heartbeat, and records that it happened. The
-// worker's context ends with the claim. The worker's error decides as in [semel.Do]: plain errors and snoozes say that nothing
-// happened (or what Policy.UnknownOnError says), a time-out or a cancelled context that it is unknown; [semel.MarkReleased],
-// [semel.MarkUnknown] and [semel.MarkFinal] say it explicitly. After MarkFinal the job is cancelled.
+// Work is the middleware: it claims the job, runs the worker under the claim's heartbeat, and records that it happened. List it after
+// middlewares that recover panics or retry. The worker's context ends with the claim. The worker's error decides as in [semel.Do]: plain
+// errors and snoozes say that nothing happened (or what Policy.UnknownOnError says), a panic, a time-out or a cancelled context that it
+// is unknown; [semel.MarkReleased], [semel.MarkUnknown] and [semel.MarkFinal] say it explicitly. After MarkFinal the job is cancelled.
 func (j *Jobs) Work(ctx context.Context, row *rivertype.JobRow, doInner func(context.Context) error) error {
 	name := j.key(row)
 	if name == "" {

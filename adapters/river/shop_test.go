@@ -80,6 +80,8 @@ type worker struct {
 	jobs *semelriver.Jobs
 	hold func(ctx context.Context, order string) error
 	at   func(point string) // "before" the effect, and when it is "recorded" but River does not know
+
+	outside, inside *layer // of the middleware of the package
 }
 
 func (w *worker) reach(point string) {
@@ -104,6 +106,9 @@ func (m *told) Work(ctx context.Context, _ *rivertype.JobRow, doInner func(conte
 func (w *worker) Middleware(row *rivertype.JobRow) []rivertype.WorkerMiddleware {
 	if strings.Contains(string(row.EncodedArgs), `"rows": true`) {
 		return nil
+	}
+	if w.inside != nil {
+		return []rivertype.WorkerMiddleware{w.outside, w.jobs, w.inside}
 	}
 	return []rivertype.WorkerMiddleware{&told{worker: w}, w.jobs}
 }

@@ -262,6 +262,29 @@ func TestErrors(t *testing.T) {
 	large.wantRuns(t, 1)
 }
 
+// TestPanics: promise 3: a panic is unknown, whether it reaches Temporal or the activity makes an error of it.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	for name, fn := range map[string]func(context.Context, int) (any, error){
+		"reaches Temporal": func(context.Context, int) (any, error) { panic("after the effect") },
+		"recovered": func(_ context.Context, n int) (_ any, err error) {
+			defer func() { err, _ = recover().(error) }()
+			return []int{}[n], nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, semeltemporal.Options{})
+			if _, err := attempt(t, b, fn, 1); err == nil {
+				t.Error("the first attempt has no error")
+			}
+			_, err := attempt(t, b, fn, 1)
+			wantType(t, err, "SemelUnknown", false)
+			b.wantRuns(t, 1)
+		})
+	}
+}
+
 // TestStoreAway: without the store no activity runs, and Temporal repeats it. A result that could not be recorded is a result.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()

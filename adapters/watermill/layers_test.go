@@ -39,7 +39,7 @@ func TestLayers(t *testing.T) {
 	}{
 		"recovery outside":                   {layers{middleware.Recoverer}, nil, panics, 1, "unknown"},
 		"recovery inside":                    {nil, layers{middleware.Recoverer}, panics, 1, "unknown"},
-		"time-out outside":                   {layers{timeout}, nil, waits, 1, "unknown"},
+		"time-out outside":                   {layers{middleware.Timeout(25 * time.Millisecond)}, nil, waits, 1, "unknown"},
 		"time-out inside":                    {nil, layers{timeout}, waits, 1, "unknown"},
 		"retry outside, an error":            {layers{retry}, nil, fails, 3, "attempts"},
 		"retry outside, a panic":             {layers{retry}, nil, panics, 1, "unknown"},
