@@ -3,6 +3,7 @@ package semelgrpc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -198,5 +199,33 @@ func TestLayersOfStreams(t *testing.T) {
 		if got := ran.Load(); got != 2 {
 			t.Errorf("recovery %s: the handlers ran %d times, want once each", name, got)
 		}
+	}
+}
+
+// TestStatusInDo: promise 3: the time-out of a call is one for the work that made it, though gRPC returns a status in place of the context's
+// error.
+func TestStatusInDo(t *testing.T) {
+	t.Parallel()
+	for code, ran := range map[codes.Code]int32{codes.DeadlineExceeded: 1, codes.Canceled: 1, codes.DataLoss: 1, codes.NotFound: 2, codes.Unavailable: 2} {
+		t.Run(code.String(), func(t *testing.T) {
+			t.Parallel()
+			d := newDoor(t, doorOptions{})
+			d.unary = func(context.Context, *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+				return nil, status.Error(code, "no")
+			}
+			for range 2 {
+				_, err := semel.Do(t.Context(), d.guard, semel.Key{Scope: "bank", Name: "k1"}, semel.Fingerprint{1}, func(ctx context.Context) (string, error) {
+					resp, err := d.client.UnaryCall(ctx, invoice("10"))
+					if err != nil {
+						err = fmt.Errorf("charge: %w", err)
+					}
+					return resp.GetUsername(), err
+				})
+				if err == nil {
+					t.Error("got no error")
+				}
+			}
+			d.wantRan(t, "promise 3", ran)
+		})
 	}
 }

@@ -4,7 +4,7 @@
 //
 //	guard, err := semel.New(store, nil)
 //	door, err := semelhttp.New(guard, semelhttp.ScopeBy(accountOf), nil)
-//	mux.Handle("POST /invoices", authorise(door.Handler(createInvoice)))
+//	mux.Handle("POST /invoices", recovering(authorise(door.Handler(createInvoice))))
 //
 // handler.go walks a request through the door:
 //

@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -11,14 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/gin-gonic/gin"
 	"github.com/go-chi/chi/v5"
 	chimiddleware "github.com/go-chi/chi/v5/middleware"
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/examples/adopt"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/store/memstore"
 )
 
 // work has its effect and then ends in the way of a test. A handler that returns an error has a framework that takes one.
@@ -167,5 +171,28 @@ func TestLayers(t *testing.T) {
 				t.Errorf("promise 3: the handler ran %d times, want %d", got, c.ran)
 			}
 		})
+	}
+}
+
+// TestConnectInDo: promise 3: the time-out of a call by connect is one for the work that made it.
+func TestConnectInDo(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	guard, err := semel.New(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = guard.Close(); _ = store.Close() })
+	for code, ran := range map[connect.Code]int{connect.CodeDeadlineExceeded: 1, connect.CodeNotFound: 2} {
+		runs := 0
+		for range 2 {
+			_, _ = semel.Do(t.Context(), guard, semel.Key{Scope: "bank", Name: code.String()}, semel.Fingerprint{1}, func(context.Context) (int, error) {
+				runs++
+				return 0, connect.NewError(code, errors.New("said by the server"))
+			})
+		}
+		if runs != ran {
+			t.Errorf("promise 3: %v: the work ran %d times, want %d", code, runs, ran)
+		}
 	}
 }

@@ -55,8 +55,8 @@ func weight[S ~uint8](s S) int {
 }
 
 // Open reports whether an error without a mark leaves open whether the effect happened: it is that of a context's end or a
-// time-out, or was made from a panic that a layer below recovered.
-func Open(err error) bool { return TimedOut(err) || panicked(err) }
+// time-out, says so as a status of gRPC, or was made from a panic that a layer below recovered.
+func Open(err error) bool { return TimedOut(err) || within(err, panicked) || within(err, lostAnswer) }
 
 // TimedOut reports whether an error is that of a context's end or a time-out.
 func TimedOut(err error) bool {
@@ -70,23 +70,65 @@ func TimedOut(err error) bool {
 	return ok && t.Timeout()
 }
 
-// panicked reports whether an error was made from a recovered panic: it wraps one of the runtime's own, or one whose type
-// says so by its name. Libraries have nothing else in common: go-grpc-middleware, Watermill, Asynq, Temporal and
-// golang.org/x/sync each have a type of their own.
-func panicked(err error) bool {
+// within reports whether is holds for an error or for one that it wraps.
+func within(err error, is func(error) bool) bool {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree itself.
 	case nil:
 		return false
-	case runtime.Error:
-		return true
 	case interface{ Unwrap() error }:
-		if panicked(e.Unwrap()) {
+		if within(e.Unwrap(), is) {
 			return true
 		}
 	case interface{ Unwrap() []error }:
-		if slices.ContainsFunc(e.Unwrap(), panicked) {
+		if slices.ContainsFunc(e.Unwrap(), func(part error) bool { return within(part, is) }) {
 			return true
 		}
 	}
-	return strings.Contains(strings.ToLower(reflect.TypeOf(err).String()), "panic")
+	return is(err)
+}
+
+// panicked reports whether an error was made from a recovered panic: it is one of the runtime's own, or of a type whose
+// name says so. Libraries have nothing else in common: go-grpc-middleware, Watermill, Asynq, Temporal and
+// golang.org/x/sync each have a type of their own.
+func panicked(err error) bool {
+	_, ofRuntime := err.(runtime.Error) //nolint:errorlint // of this error alone.
+	return ofRuntime || strings.Contains(strings.ToLower(reflect.TypeOf(err).String()), "panic")
+}
+
+// The codes of gRPC by which an answer did not come, or not whole. A client of gRPC returns them in place of its context's error.
+const (
+	cancelled        = 1
+	deadlineExceeded = 4
+	dataLoss         = 15
+)
+
+// lostAnswer reports whether an error carries such a code, in a status of gRPC or as an error of connect. Neither is imported.
+func lostAnswer(err error) bool {
+	v := reflect.ValueOf(err)
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return false
+	}
+	said := v
+	if status := v.MethodByName("GRPCStatus"); returnsOne(status) {
+		said = status.Call(nil)[0]
+	} else if reflect.TypeOf(err).String() != "*connect.Error" {
+		return false
+	}
+	if said.Kind() == reflect.Pointer && said.IsNil() {
+		return false
+	}
+	code := said.MethodByName("Code")
+	if !returnsOne(code) || code.Type().Out(0).Kind() != reflect.Uint32 {
+		return false
+	}
+	switch code.Call(nil)[0].Uint() {
+	case cancelled, deadlineExceeded, dataLoss:
+		return true
+	}
+	return false
+}
+
+// returnsOne reports whether a method is there, takes nothing and returns one value.
+func returnsOne(method reflect.Value) bool {
+	return method.IsValid() && method.Type().NumIn() == 0 && method.Type().NumOut() == 1
 }

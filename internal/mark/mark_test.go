@@ -82,3 +82,34 @@ func TestOpenAfterAPanic(t *testing.T) {
 		t.Error("nil is open")
 	}
 }
+
+// status is one of gRPC, as far as it is read.
+type status struct{ code uint32 }
+
+func (s *status) Code() uint32 { return s.code }
+
+type statusError struct{ status *status }
+
+func (*statusError) Error() string         { return "rpc error" }
+func (e *statusError) GRPCStatus() *status { return e.status }
+
+// odd has a method of that name that is another one.
+type odd struct{}
+
+func (odd) Error() string               { return "odd" }
+func (odd) GRPCStatus(int) *status      { return nil }
+func (odd) Code() (s string, err error) { return "", nil }
+
+func TestOpenStatus(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[uint32]bool{0: false, 1: true, 2: false, 4: true, 5: false, 14: false, 15: true} {
+		if got := mark.Open(fmt.Errorf("charge: %w", &statusError{&status{code}})); got != want {
+			t.Errorf("%d: got %v, want %v", code, got, want)
+		}
+	}
+	for _, err := range []error{odd{}, (*statusError)(nil), &statusError{}, fmt.Errorf("%w", odd{})} {
+		if mark.Open(err) {
+			t.Errorf("%T is open", err)
+		}
+	}
+}
