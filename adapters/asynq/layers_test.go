@@ -11,7 +11,7 @@ import (
 	"github.com/semel-dev/semel/internal/claimtest"
 )
 
-// panicError is what a layer makes of a panic.
+// panicError holds a panic that a layer recovered.
 type panicError struct{ value any }
 
 func (*panicError) Error() string { return "the handler panicked" }

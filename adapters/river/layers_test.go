@@ -29,7 +29,7 @@ func (l *layer) Work(ctx context.Context, row *rivertype.JobRow, work func(conte
 	return work(ctx)
 }
 
-// panicError is what a layer makes of a panic.
+// panicError holds a panic that a layer recovered.
 type panicError struct{ value any }
 
 func (*panicError) Error() string { return "the worker panicked" }
