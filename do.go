@@ -24,9 +24,9 @@ import (
 //   - a result: completed; every later caller gets it;
 //   - an error made with [MarkFinal]: completed; every later caller gets a
 //     [*FinalError] with the same message;
-//   - an error made with [MarkUnknown], a context's end, a time-out (a status of
-//     gRPC as well), or a panic: unknown, because it may have happened. An error made
-//     from a panic is recognised if it is the runtime's, or by the name of its type;
+//   - an error made with [MarkUnknown], a context's end, a time-out, the error of a
+//     POST or call of gRPC without an answer, or a panic: unknown, because it may have
+//     happened. An error made from a panic is recognised by its type (or its name);
 //   - an error made with [MarkReleased]: released;
 //   - any other error: as [Policy.UnknownOnError] says.
 //

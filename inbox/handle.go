@@ -19,8 +19,8 @@ import (
 //
 //   - nil: it happened; every later delivery is acknowledged;
 //   - an error made with [semel.MarkFinal]: it had no effect, and never will; quarantine;
-//   - an error made with [semel.MarkUnknown], a context's end, a time-out, or a panic: it may
-//     have happened. Options.Ask finds out at the next delivery; quarantine without;
+//   - an error made with [semel.MarkUnknown], a panic, or an error that [semel.Do] takes for
+//     unknown, such as a time-out: it may have happened. Options.Ask finds out at the next delivery; quarantine without;
 //   - any other error: it had no effect. Delivered again after a pause, until fn has begun
 //     Options.MaxAttempts times; then quarantine.
 //

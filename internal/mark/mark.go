@@ -4,10 +4,13 @@ package mark
 import (
 	"context"
 	"errors"
+	"io"
+	"net/url"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // The states that a mark can have, as package semel numbers them.
@@ -55,8 +58,10 @@ func weight[S ~uint8](s S) int {
 }
 
 // Open reports whether an error without a mark leaves open whether the effect happened: it is that of a context's end or a
-// time-out, says so as a status of gRPC, or was made from a panic that a layer below recovered.
-func Open(err error) bool { return TimedOut(err) || within(err, panicked) || within(err, lostAnswer) }
+// time-out, or of a request that got no answer, or was made from a panic that a layer below recovered.
+func Open(err error) bool {
+	return TimedOut(err) || within(err, panicked) || within(err, lostAnswer) || brokenOff(err)
+}
 
 // TimedOut reports whether an error is that of a context's end or a time-out.
 func TimedOut(err error) bool {
@@ -93,6 +98,16 @@ func within(err error, is func(error) bool) bool {
 func panicked(err error) bool {
 	_, ofRuntime := err.(runtime.Error) //nolint:errorlint // of this error alone.
 	return ofRuntime || strings.Contains(strings.ToLower(reflect.TypeOf(err).String()), "panic")
+}
+
+// brokenOff reports whether an error is that of a request of net/http whose connection broke after it was made. One that only
+// reads has no effect.
+func brokenOff(err error) bool {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok || failed.Op == "Get" || failed.Op == "Head" || failed.Op == "Options" {
+		return false
+	}
+	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}, func(end error) bool { return errors.Is(failed.Err, end) })
 }
 
 // The codes of gRPC by which an answer did not come, or not whole. A client of gRPC returns them in place of its context's error.

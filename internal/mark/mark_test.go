@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
@@ -110,6 +114,41 @@ func TestOpenStatus(t *testing.T) {
 	for _, err := range []error{odd{}, (*statusError)(nil), &statusError{}, fmt.Errorf("%w", odd{})} {
 		if mark.Open(err) {
 			t.Errorf("%T is open", err)
+		}
+	}
+}
+
+// TestOpenConnection: what broke after a request was sent may have taken effect, what was never made has not.
+func TestOpenConnection(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Start()
+	t.Cleanup(server.Close)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, c := range map[string]struct {
+		method, url string
+		want        bool
+	}{
+		"broke":             {http.MethodPost, server.URL, true},
+		"broke, a read":     {http.MethodGet, server.URL, false},
+		"refused":           {http.MethodPost, gone.URL, false},
+		"no such scheme":    {http.MethodPost, "gopher://localhost/", false},
+		"broke, a deletion": {http.MethodDelete, server.URL, true},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, c.url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := server.Client().Do(r)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		if got := mark.Open(fmt.Errorf("charge: %w", err)); err == nil || got != c.want || mark.TimedOut(err) {
+			t.Errorf("%s: got %v for %v, want %v", name, got, err, c.want)
 		}
 	}
 }
