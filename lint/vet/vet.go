@@ -39,21 +39,80 @@ func Analyzers(o *lint.Options) []*analysis.Analyzer {
 			if result.Err != nil {
 				return nil, result.Err
 			}
-			report(pass, result, c.certain(pass))
+			found := append(c.certain(pass), result.Findings()...)
+			if !c.tables() {
+				found = folded(found)
+			}
+			report(pass, found)
 			return nil, nil //nolint:nilnil // as above
 		},
 	}}
 }
 
 // checks are the analyzers behind the one that reports.
-type checks struct{ sql, program *analysis.Analyzer }
+type checks struct {
+	sql, program *analysis.Analyzer
+	tables       func() bool // whether anything defines tables
+}
 
 func newChecks(o *lint.Options) *checks {
 	if o == nil {
 		o = &lint.Options{}
 	}
 	sql := gosql.New(o)
-	return &checks{sql: sql, program: gocheck.New(sql, sync.OnceValue(func() []string { return guards(o) }))}
+	return &checks{
+		sql: sql, program: gocheck.New(sql, sync.OnceValue(func() []string { return guards(o) })),
+		tables: sync.OnceValue(func() bool { return defines(o) }),
+	}
+}
+
+// defines reports whether the options or their configuration say where tables are defined. A configuration that cannot be read
+// is an error of the first statement.
+func defines(o *lint.Options) bool {
+	if len(o.Schema) > 0 || o.Database != nil || o.Models || o.Config == "" {
+		return len(o.Schema) > 0 || o.Database != nil || o.Models
+	}
+	file, err := config.Load(o.Config)
+	if err != nil || file.Models || len(file.Schema) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(file.Overrides, func(one config.Override) bool { return len(one.Schema) > 0 })
+}
+
+// unknownTable is the rule of a statement whose table nothing defines.
+const unknownTable = "unknown-table"
+
+// mostTables bounds the tables that a folded finding names.
+const mostTables = 3
+
+// folded makes one finding of the many that lack nothing but a schema.
+func folded(all []lint.Finding) []lint.Finding {
+	var first *lint.Finding
+	var names []string
+	count := 0
+	rest := slices.DeleteFunc(slices.Clone(all), func(f lint.Finding) bool {
+		if f.Rule != unknownTable || !f.Open() || isTest(f.File) {
+			return false
+		}
+		if first == nil {
+			first = &f
+		}
+		count++
+		names = append(names, append(slices.Clone(f.Writes), f.Reads...)...)
+		return true
+	})
+	if count < 2 {
+		return all
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	tables := strings.Join(names[:min(mostTables, len(names))], ", ")
+	if more := len(names) - mostTables; more > 0 {
+		tables += fmt.Sprintf(" and %d more", more)
+	}
+	first.Why = fmt.Sprintf("no schema was given, so nothing is known of the tables of %d statements in this package (%s)", count, tables)
+	first.Guard = "pass the files that define them: -schema=FOLDER, the setting schema of golangci-lint, or schema: [FOLDER] in semel-lint.yaml"
+	return append(rest, *first)
 }
 
 // guards are those of the options and of the configuration, which writes a method as (*path.Type).Method. A configuration that
@@ -94,13 +153,13 @@ func (c *checks) certain(pass *analysis.Pass) (found []lint.Finding) {
 }
 
 // report reports the findings outside of tests.
-func report(pass *analysis.Pass, result *gosql.Result, more []lint.Finding) {
+func report(pass *analysis.Pass, found []lint.Finding) {
 	files := map[string]*token.File{}
 	for _, f := range pass.Files {
 		at := pass.Fset.File(f.FileStart)
 		files[at.Name()] = at
 	}
-	for _, f := range append(more, result.Findings()...) {
+	for _, f := range found {
 		file := files[f.File]
 		if file == nil || f.Line < 1 || f.Line > file.LineCount() || !f.Open() && f.Rule != lint.NotNeeded || isTest(f.File) {
 			continue

@@ -219,6 +219,51 @@ func TestNoSchema(t *testing.T) {
 	}
 }
 
+// Without a schema, one diagnostic of a package says what to pass; with one, each statement on a table that is not in it has its own.
+func TestNoSchemaIsOneDiagnostic(t *testing.T) {
+	t.Parallel()
+	text := "package m\n\nimport \"database/sql\"\n\nfunc f(db *sql.DB) {\n"
+	for _, table := range []string{"orders", "lines", "users", "items", "orders"} {
+		text += "\tdb.Exec(\"UPDATE " + table + " SET n = 5\")\n"
+	}
+	folder := module(t, map[string]string{
+		"a.go": text + "\tdb.Exec(\"UPDATE log SET n = n + 1\")\n}\n", "schema.sql": "CREATE TABLE log (n INTEGER NOT NULL);\n", "empty.yaml": "version: 1\n",
+		"semel-lint.yaml": "version: 1\nschema: [schema.sql]\n",
+	})
+	for _, c := range []struct {
+		options lint.Options
+		want    []string
+	}{
+		{lint.Options{}, []string{"[relative-value]", "tables of 5 statements in this package (items, lines, orders and 1 more); pass"}},
+		{lint.Options{Config: filepath.Join(folder, "empty.yaml")}, []string{"[relative-value]", "tables of 5 statements"}},
+		{lint.Options{Config: filepath.Join(folder, "semel-lint.yaml")}, []string{"orders", "lines", "users", "items", "orders", "[relative-value]"}},
+		{lint.Options{Schema: []string{filepath.Join(folder, "schema.sql")}}, []string{"orders", "lines", "users", "items", "orders", "[relative-value]"}},
+	} {
+		c.options.Dialect = "sqlite"
+		pkgs, err := packages.Load(&packages.Config{Context: t.Context(), Mode: packages.LoadSyntax, Dir: folder}, ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph, err := checker.Analyze(vet.Analyzers(&c.options), pkgs, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range graph.Roots[0].Diagnostics {
+			got = append(got, d.Message)
+		}
+		if len(got) != len(c.want) || graph.Roots[0].Err != nil {
+			t.Errorf("got %q, %v", got, graph.Roots[0].Err)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("got %q, want %q in it", got[i], want)
+			}
+		}
+	}
+}
+
 // The configuration names a guard that is a method as Go does.
 func TestGuardMethod(t *testing.T) {
 	t.Parallel()
