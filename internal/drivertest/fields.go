@@ -37,6 +37,7 @@ func foreign() map[string]inbox.Message {
 		"empty body":      {ID: "empty body", Key: []byte("customer-17"), Body: []byte{}},
 		"binary body":     {ID: "binary body", Body: []byte{0, 0xff, '\r', '\n'}},
 		"large body":      {ID: "large body", Body: bytes.Repeat([]byte("x"), 990_000)},
+		"too large":       {ID: "too large", Key: []byte("customer-17"), Body: bytes.Repeat([]byte("x"), 1_200_000)},
 		"empty header":    {ID: "empty header", Header: header("Empty", "")},
 		"header in bytes": {ID: "header in bytes", Header: header("Bytes", "\xff\xfe")},
 		"header in lines": {ID: "header in lines", Header: header("Lines", "a\r\nCase: other")},
