@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -308,12 +310,15 @@ func (s *Sender) request(ctx context.Context, m *outbox.Message, to *Endpoint) (
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Semel-Webhooks")
-	for name, value := range m.Header {
+	own := http.Header{} // names that differ in their case alone are one header of HTTP, with several values
+	for _, name := range slices.Sorted(maps.Keys(m.Header)) {
+		value := m.Header[name]
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return nil, outbox.Permanent(errHeader)
 		}
-		req.Header.Set(name, value)
+		own.Add(name, value)
 	}
+	maps.Copy(req.Header, own)
 	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect"} {
 		req.Header.Del(name)
 	}

@@ -354,3 +354,16 @@ func TestFan(t *testing.T) {
 		t.Errorf("without id and key: got %v", bare)
 	}
 }
+
+// TestNamesThatDifferInCase: headers of a message that are one in HTTP all arrive, in one order at every attempt.
+func TestNamesThatDifferInCase(t *testing.T) {
+	t.Parallel()
+	e, got := &endpoints{}, make(chan []string, 1)
+	e.serve(t, "a", func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Values("X-Trace") })
+	m := message("a", "event-1", "")
+	m.Header = map[string]string{"x-trace": "1", "X-Trace": "2", "X-TRACE": "3"}
+	wantErrors(t, sender(t, e, nil).Publish(t.Context(), []outbox.Message{m}), "")
+	if diff := cmp.Diff([]string{"3", "2", "1"}, <-got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
