@@ -45,7 +45,8 @@ func (l *losing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAct
 	return result, err
 }
 
-// stamped runs workflows with these ids, one after the other, and returns how often their activity ran.
+// stamped runs workflows with these ids, one after the other, or without a workflow activities with them, and returns how often the activity
+// ran.
 func stamped(flow func(workflow.Context) error, lose bool, ids ...string) claimtest.Proof {
 	return func(t *testing.T) (int, int) {
 		server := newServer(t)
@@ -53,12 +54,21 @@ func stamped(flow func(workflow.Context) error, lose bool, ids ...string) claimt
 		s, loss := &stamps{}, &lossy{}
 		loss.lost.Store(!lose)
 		w := worker.New(c, taskQueue, worker.Options{Interceptors: []interceptor.WorkerInterceptor{loss, protect(t, t.TempDir(), semeltemporal.Options{})}})
-		w.RegisterWorkflowWithOptions(flow, workflow.RegisterOptions{Name: workflowName})
+		if flow != nil {
+			w.RegisterWorkflowWithOptions(flow, workflow.RegisterOptions{Name: workflowName})
+		}
 		w.RegisterActivityWithOptions(s.stamp, activity.RegisterOptions{Name: "stamp"})
 		w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "other"})
 		claimtest.NoError(t, w.Start())
 		defer w.Stop()
 		for _, id := range ids {
+			if flow == nil {
+				o := client.StartActivityOptions{ID: id, TaskQueue: taskQueue, StartToCloseTimeout: 10 * time.Second}
+				activity, err := c.ExecuteActivity(t.Context(), o, "stamp", "now")
+				claimtest.NoError(t, err)
+				claimtest.NoError(t, activity.Get(t.Context(), nil))
+				continue
+			}
 			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: taskQueue, WorkflowTaskTimeout: time.Second}, workflowName)
 			claimtest.NoError(t, err)
 			claimtest.NoError(t, run.Get(t.Context(), nil))
@@ -78,6 +88,11 @@ func TestNames(t *testing.T) {
 		"run":         stamped(one, false, "a", "a"),
 		"activity id": stamped(func(ctx workflow.Context) error { return errors.Join(one(ctx), one(ctx)) }, false, "a"),
 		"retry":       stamped(one, true, "a"),
+	})
+	claimtest.Names(t, "Temporal activities without a workflow", map[string]claimtest.Proof{
+		"activity id": stamped(nil, false, "a", "b"),
+		"run":         stamped(nil, false, "a", "a"),
+		"retry":       stamped(nil, true, "a"),
 	})
 	oneLocal := func(ctx workflow.Context) error {
 		return workflow.ExecuteLocalActivity(local(ctx, time.Millisecond), "stamp", "now").Get(ctx, nil)
