@@ -75,7 +75,7 @@ func (p *probe) isReplay(ctx context.Context, in *intent, got reply) bool {
 	return replay.fine() && p.sameBody(replay, got)
 }
 
-// unlikeReplay judges a success in which nothing of the first answer was found, and which is no record of its own: a
+// unlikeReplay judges a success in which nothing of the first answer was found, and whose record is not a new one: a
 // replay may have another shape than a first answer. So the owner asks for one, with which it is compared.
 func (p *probe) unlikeReplay(ctx context.Context, a attempt, got reply, compare func(first, other reply) resemblance) (resemblance, finding) {
 	if another, _ := p.marks(a.first).isAnother(got, spotsOf(got)); another || len(got.Body) == 0 && len(a.first.Body) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/check/faulty"
+	checkreport "github.com/semel-dev/semel/internal/check/report"
 )
 
 // TestDifficultServices: a service without a mistake is not accused, however it limits, refuses or delays requests, and
@@ -68,4 +69,39 @@ func TestReplaysInDisguise(t *testing.T) {
 		}
 	}
 	all.Wait()
+}
+
+// mostLines is the length of a report whose failures follow from one.
+const mostLines = 40
+
+// TestReportOfOneCause: the report about a service without keys names the cause, and which failures follow from it, on
+// one page; asked for details, it has all of them.
+func TestReportOfOneCause(t *testing.T) {
+	t.Parallel()
+	all := faulty.Services()
+	at := slices.IndexFunc(all, func(s faulty.Service) bool { return s.Name == "ignores keys" })
+	report := watch(t, changed(func(c *check.Config) { c.Level = check.LevelShould }, all[at]))
+	if report == nil {
+		return
+	}
+	written := func(o *checkreport.TextOptions) string {
+		var text strings.Builder
+		if err := checkreport.Text(&text, report, o); err != nil {
+			t.Error(err)
+		}
+		return text.String()
+	}
+	text, long := written(nil), written(&checkreport.TextOptions{Verbose: true})
+	if lines := strings.Count(text, "\n"); lines > mostLines {
+		t.Errorf("%d lines:\n%s", lines, text)
+	}
+	if n := strings.Count(text, "FAIL "); n != 1 || !strings.Contains(text, "Begin with BASIC-02, from which") {
+		t.Errorf("%d failures in full:\n%s", n, text)
+	}
+	for i := range report.Results {
+		one := &report.Results[i]
+		if one.Verdict == check.Fail && (!strings.Contains(text, one.ID) || !strings.Contains(long, "FAIL "+one.ID)) {
+			t.Errorf("%s is missing", one.ID)
+		}
+	}
 }

@@ -65,6 +65,33 @@ func start(r *check.Report) string {
 	return ""
 }
 
+// cause is a failure from which others follow.
+type cause struct {
+	id   string
+	rest []string // the ids of those
+}
+
+// folded returns the failure to look at first together with those that it explains: if what is repeated is executed
+// again, whatever repeats finds a second effect, or another answer. A server error and a missing effect have other
+// reasons, and so has an answer that belongs to another user.
+func folded(r *check.Report) cause {
+	c := cause{id: start(r)}
+	at := slices.IndexFunc(r.Results, func(one check.Result) bool { return one.ID == c.id })
+	if at < 0 || r.Results[at].Effects != "more" || c.id == "BASIC-01" {
+		return c
+	}
+	for i := range r.Results {
+		one := &r.Results[i]
+		follows := slices.ContainsFunc([]string{"BASIC-", "KEY-", "MIS-", "RACE-", "LOST-", "SIZE-", "FORM-"}, func(group string) bool {
+			return strings.HasPrefix(one.ID, group)
+		})
+		if i != at && one.Verdict == check.Fail && !one.ServerError && one.Effects != "fewer" && follows {
+			c.rest = append(c.rest, one.ID)
+		}
+	}
+	return c
+}
+
 // meaning is the consequence of a failure of one of these checks.
 type meaning struct {
 	says string   // true for every way in which they fail that has no words of its own

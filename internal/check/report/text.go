@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,7 +18,7 @@ type TextOptions struct {
 	Width int
 	// Color marks verdicts by the colours of a terminal.
 	Color bool
-	// Verbose also lists passed and skipped checks.
+	// Verbose also lists passed and skipped checks, and failures that follow from another one.
 	Verbose bool
 }
 
@@ -38,8 +39,14 @@ func Text(w io.Writer, r *check.Report, o *TextOptions) error {
 		t.width = defaultWidth
 	}
 	t.paragraph("", t.paint(text.Bold, visible(Headline(r))))
-	if first := start(r); first != "" {
-		t.paragraph("", "Begin with "+first+": much of the rest may follow from it.")
+	cause := folded(r)
+	switch {
+	case cause.id == "":
+	case o.Verbose || len(cause.rest) == 0:
+		t.paragraph("", "Begin with "+cause.id+": much of the rest may follow from it.")
+	default:
+		t.folded = cause.rest
+		t.paragraph("", fmt.Sprintf("Begin with %s, from which %s follow, marked by = below (--verbose shows them).", cause.id, count(len(cause.rest), "failure")))
 	}
 	t.line("")
 	t.paragraph("", fmt.Sprintf("%s, profile %s, level %s", visible(r.Target), r.Profile, r.Level))
@@ -63,6 +70,7 @@ type terminal struct {
 	width int
 	// advised maps an advice to the check under which it was written.
 	advised map[string]string
+	folded  []string // the ids of failures of which only the ids are shown
 }
 
 func (t *terminal) line(s string) { t.text.WriteString(strings.TrimRight(s, " ") + "\n") }
@@ -99,13 +107,19 @@ func color(v check.Verdict) text.Color {
 func (t *terminal) group(g *group, verbose bool) {
 	name := g.Name
 	t.line(t.paint(text.Bold, fmt.Sprintf("%-14s", name)) + " " + g.Summary())
+	var rest []string
 	for _, one := range g.Results {
 		switch {
+		case slices.Contains(t.folded, one.ID):
+			rest = append(rest, one.ID)
 		case one.Verdict == check.Fail:
 			t.failure(one)
 		case verbose:
 			t.remark(one)
 		}
+	}
+	if len(rest) > 0 {
+		t.paragraph("  "+t.paint(color(check.Fail), "=")+"    ", strings.Join(rest, ", "))
 	}
 }
 
