@@ -25,8 +25,12 @@ func (p *probe) premise(ctx context.Context) (*sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.needsH2(ctx, p.run.config) {
-		return nil, errOnlyH2
+	if !p.run.client.HTTP2 && s.needsH2(ctx, p.run.config) {
+		p.run.client.HTTP2 = true
+		p.run.note("The service speaks HTTP/2 only, and so does the run: what has no counterpart there, such as a head that is cut, is left out.")
+		if s, err = p.takeSample(ctx, since); err != nil {
+			return nil, err
+		}
 	}
 	if !s.first.answered() && !s.other.answered() {
 		return nil, fmt.Errorf("a plain request gets no answer: %w", errors.Join(s.first.err, ctx.Err()))

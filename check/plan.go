@@ -29,7 +29,7 @@ func NewPlan(c Config) (*Plan, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	p := &Plan{config: &c, Requests: sampleRequests*sampleTries + maxKeyForms + spare}
+	p := &Plan{config: &c, Requests: sampleRequests*(sampleTries+1) + maxKeyForms + spare}
 	for _, check := range Catalog() {
 		if why := leaveOut(&c, &check); why != "" {
 			left := result(&check, skipped("%s", why))
@@ -125,7 +125,7 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 	if err := s.logIn(ctx); err != nil {
 		return err
 	}
-	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests*sampleTries + maxKeyForms}
+	first := &probe{run: s, check: &Check{ID: "sample", Group: sampling}, allowed: sampleRequests*(sampleTries+1) + maxKeyForms}
 	var err error
 	s.sample, err = first.premise(ctx)
 	switch {

@@ -12,11 +12,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/internal/check/wire"
 )
 
 // counter is an application with an effect at every POST.
@@ -110,19 +113,23 @@ func TestRunWaitsOut429(t *testing.T) {
 	}
 }
 
-// TestOnlyHTTP2 runs against services that close HTTP/1.1 connections, which says nothing about their keys.
+// TestOnlyHTTP2 runs against services that refuse HTTP/1.1, with a counter that asks them.
 func TestOnlyHTTP2(t *testing.T) {
 	t.Parallel()
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			app := &counter{}
-			server := httptest.NewUnstartedServer(app)
+			app := &orders{}
+			mux := http.NewServeMux()
+			mux.Handle("/", protectedOrders(t, app, semel.Policy{}, nil))
+			mux.HandleFunc("GET /count", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"n":%d}`, app.taken.Load()) })
+			server := httptest.NewUnstartedServer(mux)
 			server.Config.Protocols, server.EnableHTTP2 = new(http.Protocols), secure
 			server.Config.Protocols.SetUnencryptedHTTP2(!secure)
 			server.Config.Protocols.SetHTTP2(secure)
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
-			config := check.Config{Profile: check.Profiles()[0], Counters: []check.Counter{app}}
+			config := trial(t, app)
+			config.Only = nil
 			if secure {
 				server.StartTLS()
 				config.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
@@ -131,15 +138,15 @@ func TestOnlyHTTP2(t *testing.T) {
 				server.Start()
 			}
 			t.Cleanup(server.Close)
-			config.Template = check.Template{Method: "POST", URL: server.URL + "/things", Body: []byte(`{"n":{{n}}}`)}
-			report, err := tryOut(t, config)
-			if err == nil || !strings.Contains(err.Error(), "speaks HTTP/2 only") {
-				t.Errorf("error %v", err)
+			counter, err := effects.JSON(&wire.Client{TLS: config.TLS}, server.URL+"/count", "/n", nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for id, verdict := range verdicts(report) {
-				if verdict == check.Fail {
-					t.Errorf("%s: %s", id, verdict)
-				}
+			config.Counters, config.Template.URL = []check.Counter{counter}, server.URL+"/orders"
+			config.Parallel, config.Timeout = 20, 5*time.Second
+			_, report := runTrial(t, config)
+			if got := failures(report); len(got) > 0 || report.Count(check.Pass) < 50 {
+				t.Errorf("failed: %v, %d passed, notes: %q", got, report.Count(check.Pass), report.Notes)
 			}
 		})
 	}

@@ -102,9 +102,6 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 	p.run.doubt("of two plain requests %s was seen, so something else may be counted (see %s)%s", effectsText(seen.counts[0]), sampleCheck, end)
 }
 
-// errOnlyH2 reports a service that these checks cannot be sent to.
-var errOnlyH2 = errors.New("the service speaks HTTP/2 only, and requests are sent by HTTP/1.1: let it speak that too, or put a proxy before it")
-
 // needsH2 reports whether answers are missing because the service only accepts HTTP/2.
 func (s *sample) needsH2(ctx context.Context, c *Config) bool {
 	for _, r := range s.replies() {

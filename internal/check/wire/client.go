@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // Defaults of a [Client].
@@ -28,6 +31,9 @@ type Client struct {
 	MaxBody int64
 	// Dial opens connections, such as through a [Relay]. Nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// HTTP2 speaks HTTP/2: for http by prior knowledge, for https by ALPN. Otherwise HTTP/2 is used only where a TLS
+	// service refuses HTTP/1.1, and for a GET that gets no answer over HTTP/1.1.
+	HTTP2 bool
 	// Connected, when set, is called when a connection is established, including its handshake, and nothing has been
 	// sent. It must return at once.
 	Connected func()
@@ -40,13 +46,23 @@ func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 	if m == nil {
 		m = &Manner{}
 	}
+	answer, err := c.do(ctx, r, m)
+	if c.HTTP2 || r.Method != http.MethodGet || m.Fault != None || !errors.Is(err, ErrCut) && !errors.Is(err, ErrNotHTTP) {
+		return answer, err
+	}
+	again := *c
+	again.HTTP2 = true
+	if got, failure := again.do(ctx, r, m); failure == nil {
+		return got, nil
+	}
+	return answer, err
+}
+
+func (c *Client) do(ctx context.Context, r *Request, m *Manner) (*Answer, error) {
 	began := time.Now()
 	conn, raw, err := c.connect(ctx, r.URL)
 	if err != nil {
 		return nil, because(ctx, err)
-	}
-	if c.Connected != nil {
-		c.Connected()
 	}
 	timeout := c.timeout()
 	if m.Timeout > 0 {
@@ -59,7 +75,15 @@ func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 		_ = raw.Close()
 		close(broken)
 	})
-	answer, err := newExchange(conn, r, m, c.maxBody()).run(within)
+	var answer *Answer
+	if c.isH2(conn) {
+		answer, err = c.stream(within, conn, r, m)
+	} else {
+		if c.Connected != nil {
+			c.Connected()
+		}
+		answer, err = newExchange(conn, r, m, c.maxBody()).run(within)
+	}
 	if m.Fault != None {
 		_ = raw.Close() // a lost connection is not shut down
 	}
@@ -105,11 +129,36 @@ func (c *Client) connect(ctx context.Context, to *url.URL) (conn, raw net.Conn, 
 	if to.Scheme != "https" {
 		return raw, raw, nil
 	}
-	secure, err := handshake(ctx, raw, to, c.TLS, "http/1.1")
-	if err != nil {
+	protocol := "http/1.1"
+	if c.HTTP2 {
+		protocol = http2.NextProtoTLS
+	}
+	secure, err := handshake(ctx, raw, to, c.TLS, protocol)
+	if err == nil {
+		return secure, raw, nil
+	}
+	if c.HTTP2 || isCertificate(err) || ctx.Err() != nil {
 		return nil, nil, err
 	}
-	return secure, raw, nil
+	if raw, failure := dial(ctx, "tcp", Address(to)); failure == nil { // nothing was sent
+		if secure, failure = handshake(ctx, raw, to, c.TLS, http2.NextProtoTLS); failure == nil && isH2(secure) {
+			return secure, raw, nil
+		}
+		_ = raw.Close()
+	}
+	return nil, nil, err
+}
+
+// isH2 reports whether the connection is for HTTP/2.
+func (c *Client) isH2(conn net.Conn) bool {
+	if secure, ok := conn.(*tls.Conn); ok {
+		return isH2(secure)
+	}
+	return c.HTTP2
+}
+
+func isH2(conn *tls.Conn) bool {
+	return conn.ConnectionState().NegotiatedProtocol == http2.NextProtoTLS
 }
 
 // handshake makes a TLS connection of raw, and closes raw if it cannot.

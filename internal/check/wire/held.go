@@ -17,6 +17,9 @@ type Held struct {
 	raw    net.Conn // the connection below conn
 	rest   []byte
 	answer *exchange
+	// With HTTP/2, the connection is open and the request is sent as a whole.
+	h2      *H2
+	request *Request
 }
 
 // heldBody is the longest body, in bytes, that is held back as a whole, together with the end of the head: a service
@@ -31,6 +34,14 @@ func (c *Client) Prepare(ctx context.Context, r *Request) (*Held, error) {
 	conn, raw, err := c.connect(within, r.URL)
 	if err != nil {
 		return nil, because(ctx, err)
+	}
+	if c.isH2(conn) {
+		h, err := greet(within, conn)
+		if err != nil {
+			_ = conn.Close()
+			return nil, because(ctx, fmt.Errorf("%w: %w", ErrCut, err))
+		}
+		return &Held{client: c, conn: conn, raw: raw, h2: h, request: r}, nil
 	}
 	whole := append(r.head(&Manner{}), r.Body...)
 	early := len(whole) - 1
@@ -61,6 +72,17 @@ func (h *Held) Release(ctx context.Context) (*Answer, error) {
 		close(broken)
 	})
 	began := time.Now()
+	if h.h2 != nil {
+		answer, err := h.h2.Do(within, h.request)
+		h.Close()
+		if !stop() {
+			<-broken
+		}
+		if err != nil && within.Err() != nil && ctx.Err() == nil {
+			return answer, fmt.Errorf("%w (%s)", ErrTimeout, timeout)
+		}
+		return answer, because(ctx, err)
+	}
 	unsent := h.answer.write(h.rest)
 	// A service may have answered and closed before it got everything.
 	answer, err := h.answer.read()
