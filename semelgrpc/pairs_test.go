@@ -143,3 +143,28 @@ func wantNaming(t *testing.T, d *door, got *reply, option string) {
 	}
 	d.wantRan(t, "a refused call", 0)
 }
+
+// TestIntentOfAStreamUnderOtherMetadata: an intent goes out under the default name with a stream, and a server that reads another
+// one refuses it in place of running it each time.
+func TestIntentOfAStreamUnderOtherMetadata(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{Options: semelgrpc.Options{Metadata: "x-request-key"}})
+	d.input = func(stream grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				return stream.SendAndClose(&pb.StreamingInputCallResponse{AggregatedPayloadSize: 1})
+			}
+		}
+	}
+	_, _, err := d.inputOf(semelgrpc.WithIntent(t.Context(), "order-17"), "tea")
+	if semelgrpc.ReasonOf(err) != semelgrpc.ReasonKeyInvalid || !strings.Contains(err.Error(), "x-request-key") {
+		t.Errorf("got %v", err)
+	}
+	d.wantRan(t, "a refused stream", 0)
+	for _, want := range []semelgrpc.Reason{"", semelgrpc.ReasonNotKept} {
+		if _, _, err = d.inputOf(with(t, "x-request-key", "order-17"), "tea"); semelgrpc.ReasonOf(err) != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	d.wantRan(t, "a stream under the name that the server reads", 1)
+}
