@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/job"
 	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/internal/verdict"
 )
@@ -76,8 +77,14 @@ func (d *delivery) judge(caller context.Context) Verdict {
 	} else if reason, err := d.malformed(); err != nil {
 		return d.quarantine(reason, 0, err)
 	}
+	d.ctx = job.With(d.ctx, d.key)
 	return d.attempt(d.first(), progress{}) //nolint:contextcheck // a delivery has a context of its own.
 }
+
+// KeyFor returns the key of the message under whose context a handler works, for a service that deduplicates: the same in every
+// attempt, whatever the guard's secrets are, and another for every other message and every other consumer, which a message's ID is not.
+// It is empty outside of a handler.
+func KeyFor(ctx context.Context) string { return job.KeyFor(ctx) }
 
 // first is the guard of an attempt that takes nothing over.
 func (d *delivery) first() *semel.Guard {
