@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,6 +72,14 @@ func TestUnknownIsQuarantinedAndReleased(t *testing.T) {
 		"panic":   func(context.Context, inbox.Message) error { panic("nil map") },
 		"timeout": func(context.Context, inbox.Message) error { return context.DeadlineExceeded },
 		"marked":  func(context.Context, inbox.Message) error { return semel.MarkUnknown(errDown) },
+		"recovered inside": func(_ context.Context, m inbox.Message) (err error) {
+			defer func() { err, _ = recover().(error) }()
+			_ = m.Body[len(m.Body)]
+			return nil
+		},
+		"one of several": func(context.Context, inbox.Message) error {
+			return errors.Join(semel.MarkReleased(errDown), context.DeadlineExceeded)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +107,24 @@ func TestUnknownIsQuarantinedAndReleased(t *testing.T) {
 				t.Errorf("it was handled %d times after its release, want once", n)
 			}
 		})
+	}
+}
+
+// TestGoexit: promise 3: a handler whose goroutine ended may have had its effect.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	c, n := inMemory(t, inbox.Options{}), 0
+	var consumer sync.WaitGroup
+	consumer.Go(func() {
+		c.Handle(t.Context(), message("1", "a"), func(context.Context, inbox.Message) error {
+			runtime.Goexit()
+			return nil
+		})
+	})
+	consumer.Wait()
+	want(t, c.Handle(t.Context(), message("1", "a"), returns(&n, nil)), inbox.Quarantine, "unknown")
+	if n != 0 {
+		t.Errorf("it was handled %d times again", n)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/semel-dev/semel"
@@ -227,5 +230,33 @@ func TestStatusInDo(t *testing.T) {
 			}
 			d.wantRan(t, "promise 3", ran)
 		})
+	}
+}
+
+// TestGoexit: promise 3: a handler whose goroutine ends, as by a test's FailNow, is unknown.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, doorOptions{})
+	i, err := semelgrpc.New(d.guard, semelgrpc.ScopeBy(everyone), nil)
+	noError(t, err)
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(semelgrpc.DefaultMetadata, "k1"))
+	info := &grpc.UnaryServerInfo{FullMethod: pb.TestService_UnaryCall_FullMethodName}
+	ran := 0
+	call := func() (err error) {
+		_, err = recovery.UnaryServerInterceptor()(ctx, invoice("10"), info, func(ctx context.Context, req any) (any, error) {
+			return i.Unary(ctx, req, info, func(context.Context, any) (any, error) {
+				ran++
+				runtime.Goexit()
+				return nil, nil
+			})
+		})
+		return err
+	}
+	var first sync.WaitGroup
+	first.Go(func() { _ = call() })
+	first.Wait()
+	wantRefusal(t, call(), codes.FailedPrecondition, semelgrpc.ReasonOutcomeUnknown)
+	if ran != 1 {
+		t.Errorf("promise 3: the handler ran %d times, want 1", ran)
 	}
 }

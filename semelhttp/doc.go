@@ -33,6 +33,10 @@
 // before the handler ran belong to outer handlers and are not recorded; what the
 // handler added, changed or removed before WriteHeader is.
 //
+// What recovers panics, retries, or stops waiting belongs outside of the door. A panic
+// leaves the outcome unknown, and so does a server error by which a layer inside hides
+// one, or a handler that still runs (layer.go).
+//
 // In addition, [Options.BeforeReplay] checks the caller's right before a
 // repetition learns anything about an earlier attempt (replayright.go),
 // [Middleware.StatusHandler] reports the outcome of a request (status.go), and
