@@ -87,9 +87,6 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 	}, tasks.Middleware)
 	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
 		id, _ := asynq.GetTaskID(ctx)
-		if queue, _ := asynq.GetQueueName(ctx); queue != "default" {
-			id = queue + ":" + id
-		}
 		at(before)
 		err := s.redis.Do(ctx, s.redis.B().Incr().Key("effect:"+id).Build()).Error()
 		at(after)
@@ -100,7 +97,7 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 
 func (s *shop) newServer() *asynq.Server {
 	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
-		Queues: map[string]int{"default": 1, "eu": 1, "us": 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
+		LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
 		IsFailure: semelasynq.IsFailure, RetryDelayFunc: soon,
 	})
 }
@@ -144,15 +141,10 @@ func (s *shop) enqueue(t *testing.T, id, payload string, o ...asynq.Option) {
 // its last error.
 func (s *shop) wantEnd(t *testing.T, id string, state asynq.TaskState, word string) {
 	t.Helper()
-	s.wantEndIn(t, "default", id, state, word)
-}
-
-func (s *shop) wantEndIn(t *testing.T, queue, id string, state asynq.TaskState, word string) {
-	t.Helper()
 	inspector := asynq.NewInspector(asynq.RedisClientOpt{Addr: s.addr})
 	defer inspector.Close()
 	testserver.Eventually(t, "the task "+id+" has ended", func() bool {
-		info, err := inspector.GetTaskInfo(queue, id)
+		info, err := inspector.GetTaskInfo("default", id)
 		if state == 0 {
 			return errors.Is(err, asynq.ErrTaskNotFound)
 		}
@@ -196,19 +188,6 @@ func TestEnqueuedAgain(t *testing.T) {
 	s.enqueue(t, "order-1", "9999")
 	s.wantEnd(t, "order-1", asynq.TaskStateArchived, "another request")
 	s.wantEffects(t, "order-1", 1)
-}
-
-// An id is unique in a queue: the same one in another queue is another wish.
-func TestIDInTwoQueues(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.start(t, nil, nil)
-	for _, queue := range []string{"eu", "us", "us"} {
-		s.enqueue(t, "report", "1250", asynq.Queue(queue))
-		s.wantEndIn(t, queue, "report", 0, "")
-	}
-	s.wantEffects(t, "eu:report", 1)
-	s.wantEffects(t, "us:report", 1)
 }
 
 // A task runs once whatever its id is, and its handler has a key for services.
