@@ -162,8 +162,11 @@ func tellsEqualBodiesApart(ctx context.Context, p *probe, a attempt) finding {
 func marksReplays(ctx context.Context, p *probe, a attempt) finding {
 	first, second := p.send(ctx, "again", a.in), p.send(ctx, "once more", a.in)
 	for _, r := range []reply{first, second} {
-		if f := r.judged(); !f.ok() {
-			return f
+		switch {
+		case !r.judged().ok():
+			return r.judged()
+		case !r.fine() && !p.refusedDuplicate(r):
+			return p.refusedAsBefore(failed("a repetition is answered %s: that is a refusal, and not a replay", r), r)
 		}
 	}
 	if saysReplayed(first) && saysReplayed(second) {
