@@ -59,13 +59,15 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 		}
 	}()
 	v, err := fn(work)
-	returned, happened = true, err == nil
+	happened = err == nil
 	if err != nil {
 		if settleErr := settleError(claim, err); settleErr != nil {
 			err = errors.Join(err, settleErr)
 		}
+		returned = true // the error's own methods can panic as well
 		return v, err
 	}
+	returned = true
 	outcome, v, err := keep(claim.guard, v)
 	happened = false
 	if err != nil {

@@ -137,6 +137,44 @@ func TestDoPanics(t *testing.T) {
 	}
 }
 
+// hollow is an error whose methods need what a nil pointer does not have.
+type hollow struct{ cause error }
+
+func (e *hollow) Error() string { return e.cause.Error() }
+func (e *hollow) Unwrap() error { return e.cause }
+
+// hollows are errors whose methods panic: when it is read what they wrap, and when their text is.
+func hollows() map[string]error {
+	return map[string]error{"a nil pointer": (*hollow)(nil), "without a cause": &hollow{}}
+}
+
+// panics runs a function that panics.
+func panics(t *testing.T, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if recover() == nil {
+			t.Error("the panic did not pass through")
+		}
+	}()
+	f()
+}
+
+// An error whose own methods panic says nothing of the effect (promise 3), and its claim ends with the call.
+func TestDoWithAnErrorThatPanics(t *testing.T) {
+	t.Parallel()
+	for name, failure := range hollows() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGuard(t, memstore.New(nil), &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}})
+			panics(t, func() {
+				_, _ = semel.Do(t.Context(), g, testKey("a"), testFingerprint(), func(context.Context) (int, error) { return 0, failure })
+			})
+			mustRefuse(t, g, testKey("a"), semel.ErrUnknown)
+		})
+	}
+}
+
 func TestDoHandsThroughCancellation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -75,8 +75,8 @@ func onceTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Finger
 	}()
 	v, err = fn(claim.Context())
 	if err != nil {
-		returned = true
 		again, settleErr := settleTxError(claim, err)
+		returned = true // the error's own methods can panic as well
 		if settleErr != nil {
 			err = errors.Join(err, settleErr)
 		}

@@ -203,6 +203,26 @@ func TestDoTxWithAResultThatCannotBeKept(t *testing.T) {
 	}
 }
 
+// Promise 4: an error whose own methods panic rolls back, and the transaction ends with the call.
+func TestDoTxWithAnErrorThatPanics(t *testing.T) {
+	t.Parallel()
+	for name, failure := range hollows() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, _, g := openTx(t, memdb.Options{}, &semel.Options{Policy: semel.Policy{Wait: semel.NoWait}})
+			panics(t, func() {
+				_, _, _ = doTx(t.Context(), t, g, db, func(context.Context, int) error { return failure })
+			})
+			if n := db.Count("a"); n != 0 {
+				t.Errorf("%d rows, want none", n)
+			}
+			if _, _, err := doTx(t.Context(), t, g, db, func(context.Context, int) error { return nil }); err != nil {
+				t.Errorf("afterwards: got %v, want an execution", err)
+			}
+		})
+	}
+}
+
 // Promise 4: work that does not return rolls back, and is unknown where the
 // policy says so (promise 3).
 func TestDoTxOfWorkThatDoesNotReturn(t *testing.T) {
