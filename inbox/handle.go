@@ -161,7 +161,10 @@ func (d *delivery) call(ctx context.Context) (panicked bool, err error) {
 			panicked, err = true, d.panicked(ctx, "handler", cause)
 		}
 	}()
-	return false, d.fn(ctx, d.message)
+	if err = d.fn(ctx, d.message); err != nil {
+		_, _ = mark.Of[semel.State](err), err.Error() // the error's own methods can panic as well
+	}
+	return false, err
 }
 
 // panicked logs a panic with its stack, which its record has no room for, and returns it as an error.

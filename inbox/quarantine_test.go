@@ -64,6 +64,11 @@ func (c *consumer) releasedTo(t *testing.T, handle func(context.Context, inbox.M
 	claimtest.NoError(t, <-ended)
 }
 
+// hollow is an error whose methods need what a nil pointer does not have.
+type hollow struct{ cause error }
+
+func (e *hollow) Error() string { return e.cause.Error() }
+
 // TestUnknownIsQuarantinedAndReleased: a message that may have happened never runs again on a
 // guess; an operator's decision has it handled once more, and only once (promise 3).
 func TestUnknownIsQuarantinedAndReleased(t *testing.T) {
@@ -71,6 +76,7 @@ func TestUnknownIsQuarantinedAndReleased(t *testing.T) {
 	for name, fails := range map[string]inbox.Handler{
 		"panic":   func(context.Context, inbox.Message) error { panic("nil map") },
 		"timeout": func(context.Context, inbox.Message) error { return context.DeadlineExceeded },
+		"hollow":  func(context.Context, inbox.Message) error { return (*hollow)(nil) },
 		"marked":  func(context.Context, inbox.Message) error { return semel.MarkUnknown(errDown) },
 		"recovered inside": func(_ context.Context, m inbox.Message) (err error) {
 			defer func() { err, _ = recover().(error) }()
