@@ -33,6 +33,13 @@ func exceeds(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// hollow is an error whose methods need what a nil pointer does not have.
+type hollow struct{ cause error }
+
+func (e *hollow) Error() string { return e.cause.Error() }
+
+func fallsHollow(context.Context) error { return (*hollow)(nil) }
+
 // timeUp is the key of a function in a context that ends it, as a time-out does.
 type timeUp struct{}
 
@@ -108,6 +115,7 @@ func TestLayers(t *testing.T) {
 		then            semelgrpc.Reason // of the third attempt
 	}{
 		"recovery outside":                           {recovers, nil, panics, 1, semelgrpc.ReasonOutcomeUnknown},
+		"recovery outside, a panic of the error":     {recovers, nil, fallsHollow, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside":                            {recovers, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, of the runtime":            {recovers, within, exceeds, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, with a handler that marks": {recovers, marked, panics, 1, semelgrpc.ReasonOutcomeUnknown},
@@ -173,23 +181,26 @@ func TestImpatientLayerOutside(t *testing.T) {
 func TestLayersOfStreams(t *testing.T) {
 	t.Parallel()
 	recovers := recovery.StreamServerInterceptor()
-	for name, inside := range map[string]grpc.StreamServerInterceptor{"outside": nil, "inside": recovers} {
+	for name, c := range map[string]struct {
+		inside grpc.StreamServerInterceptor
+		work   fails
+	}{"outside": {nil, panics}, "inside": {recovers, panics}, "outside, a panic of the error": {nil, fallsHollow}} {
 		o := doorOptions{outerStream: []grpc.StreamServerInterceptor{recovers}}
-		if inside != nil {
-			o.innerStream = append(o.innerStream, inside)
+		if c.inside != nil {
+			o.innerStream = append(o.innerStream, c.inside)
 		}
 		d := newDoor(t, o)
 		var ran atomic.Int32
 		d.output = func(_ *pb.StreamingOutputCallRequest, stream grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error {
 			ran.Add(1)
-			return panics(stream.Context())
+			return c.work(stream.Context())
 		}
 		d.input = func(stream grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error {
 			if _, err := stream.Recv(); err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
 			ran.Add(1)
-			return panics(stream.Context())
+			return c.work(stream.Context())
 		}
 		for range 2 {
 			_, _, _ = d.outputOf(with(t, "idempotency-key", "k1"))

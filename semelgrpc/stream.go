@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/mark"
@@ -153,15 +154,21 @@ func (s *stream) serve(srv any, handler grpc.StreamHandler) (err error) {
 		}
 	}()
 	err = handler(srv, s)
-	returned = true
 	run, refused := s.state()
 	switch {
 	case refused != nil: // whatever the handler makes of it
 		return refused
 	case run == nil:
+		returned = true
 		return err
 	}
-	return s.finish(run, err)
+	failure := statusOf(err)
+	refused = s.settle(run, failure.Code(), err)
+	returned = true // the error's own methods can panic as well
+	if refused != nil {
+		return s.c.refuse(refused)
+	}
+	return s.finish(run, failure, err)
 }
 
 func (s *stream) state() (*execution, error) {
@@ -170,12 +177,8 @@ func (s *stream) state() (*execution, error) {
 	return s.run, s.refused
 }
 
-// finish settles the claim and sends what was held back.
-func (s *stream) finish(run *execution, err error) error {
-	failure := statusOf(err)
-	if refused := s.settle(run, failure.Code(), err); refused != nil {
-		return s.c.refuse(refused)
-	}
+// finish sends what was held back.
+func (s *stream) finish(run *execution, failure *status.Status, err error) error {
 	run.tell(failure.Code())
 	s.SetTrailer(metadata.MD{StatusTrailer: {string(run.outcome)}})
 	s.mu.Lock()

@@ -180,10 +180,11 @@ func (c *call) execute(req any, handler grpc.UnaryHandler, got claim) (resp any,
 		}
 	}()
 	resp, err = handler(grpc.NewContextWithServerTransportStream(&run.ctx, sent), req)
-	returned = true
 	failure := statusOf(err)
 	header, trailer := sent.held()
-	if refused := run.settle(failure, err, resp, header, trailer); refused != nil {
+	refused := run.settle(failure, err, resp, header, trailer)
+	returned = true // the error's own methods can panic as well
+	if refused != nil {
 		return nil, c.refuse(refused)
 	}
 	run.tell(failure.Code())
