@@ -9,6 +9,22 @@ import (
 	"github.com/semel-dev/semel/flow"
 )
 
+// broken is an error whose own method panics.
+type broken struct{}
+
+func (broken) Error() string { panic("a bug") }
+
+// returning makes a panic an error that does so later, when it is read.
+func returning(fail func()) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = broken{}
+		}
+	}()
+	fail()
+	return nil
+}
+
 // A panic reaches the caller of Start, as one of Do does, after the flow was left open (rule of package semel): the next
 // attempt goes on behind the steps that ended. A Call that panicked may have happened, a Tx was rolled back.
 func TestPanicReachesTheCaller(t *testing.T) {
@@ -18,6 +34,10 @@ func TestPanicReachesTheCaller(t *testing.T) {
 		parked bool
 	}{
 		"in the function": {step: func(_ *shop, _ *flow.Run, _ order, fail func()) error { fail(); return nil }},
+		"in a Call's error": {parked: true, step: func(s *shop, r *flow.Run, in order, fail func()) error {
+			_, err := flow.Call(r, "take stock", in, func(context.Context, order) (int64, error) { return 1, returning(fail) })
+			return err
+		}},
 		"in a Tx step": {step: func(s *shop, r *flow.Run, in order, fail func()) error {
 			_, err := flow.Tx(r, "take stock", in, func(ctx context.Context, in order) (int64, error) {
 				n, err := s.insert("stock", -1)(ctx, in)
@@ -63,5 +83,25 @@ func TestPanicReachesTheCaller(t *testing.T) {
 				t.Errorf("%+v, want one order", b)
 			}
 		})
+	}
+}
+
+// An error of the function that panics when it is read ends the claim of the flow as well.
+func TestErrorThatPanics(t *testing.T) {
+	t.Parallel()
+	var failure error = broken{}
+	s := open(t, shopOptions{body: func(*flow.Run, order) (receipt, error) { return receipt{Order: 1}, failure }})
+	func() {
+		defer func() {
+			if cause := recover(); cause != "a bug" {
+				t.Errorf("got %v, want the panic", cause)
+			}
+		}()
+		_, err := s.start(t)
+		t.Errorf("it returned %T", err)
+	}()
+	failure = nil
+	if got, err := s.start(t); err != nil || got.Order != 1 {
+		t.Errorf("the next attempt: %v, %v", got, err)
 	}
 }

@@ -156,6 +156,10 @@ func (r *Run) finish(def Defined) (json.RawMessage, error) {
 		}
 	}()
 	outcome, err := def.execute(r, r.input)
+	note := ""
+	if err != nil {
+		note = err.Error() // the error's own methods can panic as well
+	}
 	returned = true
 	switch {
 	case r.settled != nil:
@@ -166,9 +170,9 @@ func (r *Run) finish(def Defined) (json.RawMessage, error) {
 		}
 		return outcome, nil
 	case r.untouched():
-		return nil, errors.Join(err, r.claim.Release(err.Error()))
+		return nil, errors.Join(err, r.claim.Release(note))
 	}
-	return nil, errors.Join(err, r.claim.Unknown(err.Error()))
+	return nil, errors.Join(err, r.claim.Unknown(note))
 }
 
 // execute runs the body, undoes what it did if it failed, and returns the answer.
