@@ -61,7 +61,11 @@ func table(tb testing.TB) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s.\n\n| fact | checks that fail | libraries |\n|---|---|---|\n", strings.Join(all, " · "))
 	for _, line := range lines {
-		fmt.Fprintf(&b, "| %s | %s |\n", line, strings.Join(libraries[line], " · "))
+		in := strings.Join(libraries[line], " · ")
+		if len(libraries[line]) == len(all) {
+			in = "all"
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", line, in)
 	}
 	return b.String() + "\n"
 }

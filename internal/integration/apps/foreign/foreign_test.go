@@ -140,7 +140,7 @@ func (i *implementation) examine(tb testing.TB) *check.Report {
 	config := &check.Config{
 		Template: order(`{"item":"book {{n}}"}`), Failing: &failing, Counters: []check.Counter{total},
 		User: caller("ann"), Other: caller("bob"),
-		Restart: service.Restart, Kill: service.Kill, Recovery: recovery,
+		Restart: service.Restart, Kill: service.Kill, Recovery: recovery, Level: check.LevelStrict,
 	}
 	if i.set != nil {
 		i.set(config)

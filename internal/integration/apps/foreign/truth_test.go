@@ -21,7 +21,7 @@ func express() []implementation {
 				BASIC-02 holds the handler is told of a hit, and returns
 				BASIC-03 BASIC-04 holds status and body are kept
 				BASIC-05 BASIC-10 LOST-05 broken of the headers only Content-Type is kept, so Location is lost
-				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+				KEY-02 KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
 				KEY-05 KEY-06 KEY-09 KEY-10 KEY-11 holds keys are compared whole
 				MIS-01 MIS-02 MIS-04 MIS-08 MIS-10 MIS-11 holds address, query and parsed body are compared
@@ -33,14 +33,18 @@ func express() []implementation {
 				SIZE-01 SIZE-07 holds whole bodies are compared
 				OP-01 broken records are in the memory of one process
 				OP-02 either what was carried out, and not recorded, runs again
-				OP-03 holds nothing is left of what was interrupted`,
+				OP-03 holds nothing is left of what was interrupted
+				BASIC-08 broken no header marks a replay
+				BASIC-11 broken no policy is published
+				MIS-12 broken a refused body gets no problem document
+				RACE-07 broken a refusal while the first attempt runs has no Retry-After`,
 		},
 		{
 			name: "express-idempotency-redis-adapter", version: "1.0.8", from: "npm", service: "express-idempotency-redis-adapter.mjs",
 			env: distantRedis,
 			known: `
 				BASIC-02 BASIC-03 BASIC-04 BASIC-10 BASIC-12 holds the record is in Redis
-				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+				KEY-02 KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
 				MIS-01 MIS-02 MIS-04 MIS-05 MIS-06 MIS-08 MIS-10 holds address, query and parsed body are compared
 				MIS-03 broken another body is refused by 417
@@ -52,7 +56,11 @@ func express() []implementation {
 				SIZE-01 SIZE-07 holds whole bodies are compared
 				OP-01 either an answer is sent before its record
 				OP-02 open the outcome of what was interrupted stays unknown
-				OP-03 broken what was interrupted is refused as running for a day`,
+				OP-03 broken what was interrupted is refused as running for a day
+				BASIC-08 broken no header marks a replay
+				BASIC-11 broken no policy is published
+				MIS-12 broken a refused body gets no problem document
+				RACE-07 either no attempt may be refused`,
 		},
 		{
 			name: "idempotency-backend", part: "express", version: "1.0.4", from: "npm", service: "idempotency-backend-express.mjs", quick: true,
@@ -68,15 +76,18 @@ const wrapped = `
 	BASIC-03 BASIC-04 BASIC-10 OP-01 broken a replay is 200 {"cached":true,"data":…}, whatever the first answer was
 	KEY-01 broken requests without a key are one intent for each address
 	KEY-02 broken all callers share the empty key
-	KEY-03 KEY-13 broken quotes are part of a key
+	KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 	KEY-04 broken two lines are joined to one key
 	MIS-01 MIS-08 holds a known key is answered from its record
 	MIS-02 MIS-03 MIS-04 MIS-05 MIS-06 MIS-07 SIZE-07 broken requests are not compared: the first answer is sent for any other one
-	MIS-11 RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 LOST-07 LOST-08 LOST-10 broken a key is recorded when its request ends
+	MIS-11 RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 LOST-08 broken a key is recorded when its request ends
+	LOST-07 LOST-10 SCOPE-05 either the second attempt comes before the first one's record, or after it
 	LOST-01 LOST-02 LOST-03 LOST-06 LOST-09 holds nothing is recorded of what was cut
 	ERR-01 ERR-02 ERR-03 ERR-05 holds only successes are recorded
 	SCOPE-01 SCOPE-02 SCOPE-03 broken records have no caller
-	OP-02 either what was carried out, and not recorded, runs again`
+	OP-02 either what was carried out, and not recorded, runs again
+	BASIC-08 broken no header marks a replay
+	BASIC-11 broken no policy is published`
 
 func node() []implementation {
 	return []implementation{
@@ -93,7 +104,9 @@ func node() []implementation {
 				SCOPE-03 broken records have no caller
 				OP-01 broken records are in the memory of one process
 				OP-02 either what was carried out, and not recorded, runs again
-				OP-03 holds nothing is left of what was interrupted`,
+				OP-03 holds nothing is left of what was interrupted
+				BASIC-08 broken no header marks a replay
+				RACE-07 broken a refusal while the first attempt runs has no Retry-After`,
 		},
 		{
 			name: "@node-idempotency/nestjs", version: "1.0.4", from: "npm", service: "node-idempotency-nestjs.mjs",
@@ -102,13 +115,14 @@ func node() []implementation {
 				ERR-05 SCOPE-03 holds a guard refuses unknown callers before the interceptor runs
 				OP-01 broken records are in the memory of one process
 				OP-02 either what was carried out, and not recorded, runs again
-				OP-03 holds nothing is left of what was interrupted`,
+				OP-03 holds nothing is left of what was interrupted
+				BASIC-08 RACE-07 holds there are Idempotent-Replayed and Retry-After`,
 		},
 		{
 			name: "@aws-lambda-powertools/idempotency", version: "2.35.0", from: "npm", service: "powertools.mjs", env: distantRedis,
 			known: `
 				BASIC-02 BASIC-03 BASIC-04 BASIC-10 holds the result is in Redis
-				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+				KEY-02 KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
 				MIS-01 MIS-08 MIS-10 MIS-11 holds a known key is answered from its record, or by 409
 				MIS-02 MIS-03 MIS-04 MIS-07 SIZE-07 broken only key and caller are compared unless payloads are validated
@@ -118,7 +132,10 @@ func node() []implementation {
 				ERR-02 ERR-03 ERR-05 holds what throws is forgotten, and the caller is part of the key
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 holds the caller is part of the key
 				OP-01 OP-03 holds the record ends with the time that the function has
-				OP-02 either what was carried out, and not recorded, runs again`,
+				OP-02 either what was carried out, and not recorded, runs again
+				BASIC-08 broken no header marks a replay
+				BASIC-11 broken no policy is published
+				RACE-07 broken a refusal while the first attempt runs has no Retry-After`,
 		},
 		{
 			name: "@aws-lambda-powertools/idempotency", part: "with payload validation", version: "2.35.0", from: "npm", service: "powertools.mjs",
@@ -126,7 +143,7 @@ func node() []implementation {
 			known: `
 				BASIC-02 holds the result is in Redis
 				BASIC-03 BASIC-04 BASIC-10 BASIC-12 MIS-10 OP-01 broken a completed record has no hash of the payload: every repetition is refused by 422
-				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+				KEY-02 KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
 				MIS-07 broken a body that is not parsed is answered 500
 				MIS-01 MIS-02 MIS-03 MIS-05 MIS-06 MIS-08 MIS-11 holds nothing else is executed, or answered from the record
@@ -134,7 +151,10 @@ func node() []implementation {
 				ERR-03 ERR-05 holds what throws is forgotten, and the caller is part of the key
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 holds the caller is part of the key
 				SIZE-07 holds nothing is answered from the record
-				OP-02 either what was carried out, and not recorded, runs again`,
+				OP-02 either what was carried out, and not recorded, runs again
+				BASIC-11 broken no policy is published
+				MIS-12 broken a refused body gets no problem document
+				RACE-07 broken a refusal while the first attempt runs has no Retry-After`,
 		},
 		{
 			name: "@dbos-inc/dbos-sdk", version: "5.3.0", from: "npm", service: "dbos.mjs",
@@ -144,7 +164,7 @@ func node() []implementation {
 			},
 			known: `
 				BASIC-02 BASIC-03 BASIC-04 BASIC-10 BASIC-12 holds a known id of a workflow gives its result
-				KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+				KEY-02 KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 				KEY-04 broken two lines are joined to one key
 				KEY-05 KEY-06 KEY-09 KEY-10 KEY-11 holds keys are compared whole
 				MIS-01 MIS-08 MIS-10 MIS-11 holds the first input counts
@@ -156,7 +176,9 @@ func node() []implementation {
 				ERR-05 broken a 401 is kept, and sent to the caller who logged in
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller
 				OP-01 OP-03 holds a workflow goes on after a restart
-				OP-02 either what was carried out, and not recorded, runs again`,
+				OP-02 either what was carried out, and not recorded, runs again
+				BASIC-08 broken no header marks a replay
+				BASIC-11 broken no policy is published`,
 		},
 	}
 }
@@ -164,7 +186,7 @@ func node() []implementation {
 // keptByCore is known of @node-idempotency/core in front of every framework.
 const keptByCore = `
 	BASIC-02 BASIC-03 BASIC-04 BASIC-10 BASIC-12 holds status and body are kept
-	KEY-02 KEY-03 KEY-13 broken quotes are part of a key
+	KEY-02 KEY-03 KEY-12 KEY-13 broken quotes are part of a key
 	KEY-04 broken two lines are joined to one key
 	KEY-05 KEY-06 KEY-07 holds a key of more than 256 characters is refused by 400
 	MIS-01 MIS-02 MIS-03 MIS-07 MIS-08 MIS-10 MIS-11 SIZE-07 holds a hash of the parsed body is compared, and another one refused by 422
@@ -172,7 +194,9 @@ const keptByCore = `
 	RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 holds the key is set in one step, and the others are refused by 409
 	LOST-03 LOST-05 LOST-07 LOST-10 holds the handler goes on when the client is gone
 	ERR-01 ERR-03 holds refusals and failures are kept and repeated
-	SCOPE-01 SCOPE-02 SCOPE-05 broken records have no caller`
+	SCOPE-01 SCOPE-02 SCOPE-05 broken records have no caller
+	BASIC-11 broken no policy is published
+	MIS-12 broken a refused body gets no problem document`
 
 func golang() []implementation {
 	return []implementation{
@@ -212,7 +236,8 @@ func golang() []implementation {
 				SCOPE-02 SCOPE-05 broken keys have no caller
 				OP-01 broken records are in the memory of one process
 				OP-02 either what was carried out, and not recorded, runs again
-				OP-03 holds nothing is left of what was interrupted`,
+				OP-03 holds nothing is left of what was interrupted
+				BASIC-11 broken no policy is published`,
 		},
 	}
 }
@@ -227,7 +252,9 @@ const fiber = `
 	RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 holds a lock for each key
 	LOST-03 LOST-05 LOST-07 LOST-10 holds the work goes on when the client is gone
 	ERR-02 ERR-03 holds a refusal is kept, or was without an effect
-	SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller`
+	SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller
+	BASIC-08 broken no header marks a replay
+	BASIC-11 broken no policy is published`
 
 // takesUUIDs has keys of the only form that Fiber takes.
 func takesUUIDs(c *check.Config) { inMoovsHeader(c); c.NewKey = "{{uuid}}" }
