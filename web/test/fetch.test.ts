@@ -354,6 +354,7 @@ describe("the caller's key", () => {
 
 test("what would be sent without a key, under a key of others, or to no address is refused", async () => {
   const wrong = (...call: unknown[]) => expect((semelFetch as (...call: unknown[]) => Promise<Response>)(...call)).rejects.toThrow(TypeError);
+  vi.stubGlobal("location", new URL("http://shop.test/page")); // to which an address may be relative
   await wrong(url, { ...post(), mode: "no-cors" });
   await wrong(new Request(url, { ...post(), mode: "no-cors" }));
   await wrong(url, post({ customer: "Ada" } as unknown as BodyInit));

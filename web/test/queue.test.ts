@@ -72,6 +72,7 @@ describe("add", () => {
   });
 
   test("refuses what no browser sends, and what would not be sent", async () => {
+    vi.stubGlobal("location", new URL(home)); // to which an address may be relative
     const { server, queue } = setup();
     server.arrives = () => new Promise(() => undefined);
     const { id } = await queue.add(orders);
@@ -91,6 +92,7 @@ describe("add", () => {
     await wrong("add", orders, { credentials: "all" });
     expect((await queue.list()).map((entry) => entry.id)).toEqual([id]);
     expect(() => new Queue({ header: "no header" })).toThrow(TypeError);
+    vi.unstubAllGlobals();
   });
 
   test("goes on under the key that a request had", async () => {
