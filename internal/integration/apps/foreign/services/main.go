@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -69,21 +71,21 @@ func (s *shop) order(authorization, item string) (int, any) {
 	owner := map[string]string{"Bearer ann": "ann", "Bearer bob": "bob"}[authorization]
 	switch {
 	case owner == "":
-		return 401, map[string]string{"error": "who are you?"}
+		return http.StatusUnauthorized, map[string]string{"error": "who are you?"}
 	case item == "":
-		return 422, map[string]string{"error": "which item?"}
+		return http.StatusUnprocessableEntity, map[string]string{"error": "which item?"}
 	}
 	<-time.After(work)
-	if len(item) >= 6 && item[:6] == "cursed" {
-		return 500, map[string]string{"error": "out of order"}
+	if strings.HasPrefix(item, "cursed") {
+		return http.StatusInternalServerError, map[string]string{"error": "out of order"}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := fmt.Fprintln(s.book, item); err != nil {
-		return 500, map[string]string{"error": "out of paper"}
+		return http.StatusInternalServerError, map[string]string{"error": "out of paper"}
 	}
 	s.orders++
-	return 201, one{s.orders, owner, item}
+	return http.StatusCreated, one{s.orders, owner, item}
 }
 
 func (s *shop) count() map[string]int {
