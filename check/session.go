@@ -98,7 +98,10 @@ func (s *session) lookUp(ctx context.Context, r *wire.Request) (*wire.Answer, er
 	if err := s.pace.Wait(ctx); err != nil {
 		return nil, err
 	}
-	return s.client.Do(ctx, r, nil)
+	if r.Method != http.MethodGet { // such as a log-in
+		return s.client.Do(ctx, r, nil)
+	}
+	return s.client.LookUp(ctx, r)
 }
 
 // note keeps a remark about the whole run, once.

@@ -77,7 +77,7 @@ func (p *Page) Count(ctx context.Context, fill func(string) string) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	answer, err := p.client.Do(ctx, r, nil)
+	answer, err := p.client.LookUp(ctx, r)
 	if err != nil {
 		return 0, fmt.Errorf("ask for the count: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -32,7 +31,7 @@ type Client struct {
 	// Dial opens connections, such as through a [Relay]. Nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// HTTP2 speaks HTTP/2: for http by prior knowledge, for https by ALPN. Otherwise HTTP/2 is used only where a TLS
-	// service refuses HTTP/1.1, and for a GET that gets no answer over HTTP/1.1.
+	// service refuses HTTP/1.1, and by [Client.LookUp].
 	HTTP2 bool
 	// Connected, when set, is called when a connection is established, including its handshake, and nothing has been
 	// sent. It must return at once.
@@ -46,19 +45,6 @@ func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 	if m == nil {
 		m = &Manner{}
 	}
-	answer, err := c.do(ctx, r, m)
-	if c.HTTP2 || r.Method != http.MethodGet || m.Fault != None || !errors.Is(err, ErrCut) && !errors.Is(err, ErrNotHTTP) {
-		return answer, err
-	}
-	again := *c
-	again.HTTP2 = true
-	if got, failure := again.do(ctx, r, m); failure == nil {
-		return got, nil
-	}
-	return answer, err
-}
-
-func (c *Client) do(ctx context.Context, r *Request, m *Manner) (*Answer, error) {
 	began := time.Now()
 	conn, raw, err := c.connect(ctx, r.URL)
 	if err != nil {
@@ -98,6 +84,20 @@ func (c *Client) do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 		return answer, fmt.Errorf("%w (%s)", ErrTimeout, timeout)
 	}
 	return answer, because(ctx, err)
+}
+
+// LookUp is Do for a request that has no effect: without an answer over HTTP/1.1, it is sent once more, over HTTP/2.
+func (c *Client) LookUp(ctx context.Context, r *Request) (*Answer, error) {
+	answer, err := c.Do(ctx, r, nil)
+	if c.HTTP2 || !errors.Is(err, ErrCut) && !errors.Is(err, ErrNotHTTP) {
+		return answer, err
+	}
+	again := *c
+	again.HTTP2 = true
+	if got, failure := again.Do(ctx, r, nil); failure == nil {
+		return got, nil
+	}
+	return answer, err
 }
 
 func (c *Client) timeout() time.Duration {

@@ -21,6 +21,8 @@ var errUnsent = errors.New("HTTP/2 does not allow this value in a header, so it 
 // stream sends the request over a new HTTP/2 connection. Faults happen at the corresponding places: what has no such
 // place, like a head that is cut, closes the connection before anything is sent.
 func (c *Client) stream(ctx context.Context, conn net.Conn, r *Request, m *Manner) (*Answer, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	h, err := greet(ctx, conn)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCut, err)
@@ -58,7 +60,7 @@ func (c *Client) stream(ctx context.Context, conn net.Conn, r *Request, m *Manne
 	}
 	if m.Fault == CutInBody || m.Fault == HangUp {
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { tell() }})
-		return nil, h.abandon(request.WithContext(traced), sent)
+		return nil, h.abandon(request.WithContext(traced), sent, stop)
 	}
 	response, err := h.conn.RoundTrip(request)
 	if err != nil {
@@ -84,7 +86,7 @@ func (c *Client) stream(ctx context.Context, conn net.Conn, r *Request, m *Manne
 }
 
 // abandon sends a request, and returns when the service has what was sent of it.
-func (h *H2) abandon(request *http.Request, sent <-chan struct{}) error {
+func (h *H2) abandon(request *http.Request, sent <-chan struct{}, stop func()) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -98,6 +100,7 @@ func (h *H2) abandon(request *http.Request, sent <-chan struct{}) error {
 	case <-ended:
 	}
 	_ = h.conn.Close()
+	stop()
 	<-ended
 	return ErrLost
 }
