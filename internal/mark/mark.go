@@ -20,27 +20,42 @@ const (
 	unknown   = 4
 )
 
+// mostWrapped bounds a chain of errors: one that wraps itself has no end, and says nothing.
+const mostWrapped = 1 << 16
+
 // Of returns how the claim of the work is to be settled, as the outermost mark of its error says: an error that was made
 // with semel.MarkFinal, MarkUnknown or MarkReleased. Of several errors in one, unknown counts before completed, and both
 // count before released; a released one next to one that is [Open] is unknown. S is semel.State, whose zero value means none.
-func Of[S ~uint8](err error) (state S) {
-	switch e := err.(type) { //nolint:errorlint // it walks the tree itself.
-	case interface{ Marked() S }:
-		return e.Marked()
-	case interface{ Unwrap() error }:
-		return Of[S](e.Unwrap())
-	case interface{ Unwrap() []error }:
-		open := false
-		for _, part := range e.Unwrap() {
-			s := Of[S](part)
-			open = open || s == 0 && Open(part)
-			if weight(s) > weight(state) {
-				state = s
-			}
+func Of[S ~uint8](err error) S {
+	for range mostWrapped {
+		switch e := err.(type) { //nolint:errorlint // it walks the tree itself.
+		case interface{ Marked() S }:
+			return e.Marked()
+		case interface{ Unwrap() error }:
+			err = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			return ofSeveral[S](e.Unwrap())
+		default:
+			return 0
 		}
-		if state == released && open {
-			return unknown
+	}
+	return unknown
+}
+
+// ofSeveral is [Of] for several errors in one.
+func ofSeveral[S ~uint8](parts []error) (state S) {
+	var bare []error // read once more only if that decides: errors that are joined in a loop are deep
+	for _, part := range parts {
+		s := Of[S](part)
+		if s == 0 {
+			bare = append(bare, part)
 		}
+		if weight(s) > weight(state) {
+			state = s
+		}
+	}
+	if state == released && slices.ContainsFunc(bare, Open) {
+		return unknown
 	}
 	return state
 }
@@ -97,7 +112,42 @@ func within(err error, is func(error) bool) bool {
 // golang.org/x/sync each have a type of their own.
 func panicked(err error) bool {
 	_, ofRuntime := err.(runtime.Error) //nolint:errorlint // of this error alone.
-	return ofRuntime || strings.Contains(strings.ToLower(reflect.TypeOf(err).String()), "panic")
+	if ofRuntime {
+		return true
+	}
+	t := reflect.TypeOf(err)
+	return saysPanic(t.String()) || strings.Contains(t.String(), "Panic") && holdsAny(t)
+}
+
+// saysPanic reports whether the name of a type is that of a recovered panic: panicError, RecoveredPanicError, ErrPanic, or one of a
+// package panics. PanicButtonError is about a button, and hispanic is another word.
+func saysPanic(name string) bool {
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "*"), "[") // without the arguments of a type
+	pkg, name, _ := strings.Cut(name, ".")
+	if pkg == "panic" || pkg == "panics" {
+		return true
+	}
+	at := strings.LastIndex(name, "Panic")
+	if at < 0 && !strings.HasPrefix(name, "panic") {
+		return false
+	}
+	rest := name[max(at, 0)+len("Panic"):]
+	return rest == "" || slices.ContainsFunc([]string{"s", "ked", "Err", "Exception", "Failure", "Info", "Recover", "Value"}, func(word string) bool {
+		return strings.HasPrefix(rest, word)
+	})
+}
+
+// holdsAny reports whether a type has a field for a value of any type, as a panic's is.
+func holdsAny(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if t.Field(i).Type == reflect.TypeFor[any]() {
+			return true
+		}
+	}
+	return false
 }
 
 // brokenOff reports whether an error is that of a request of net/http whose connection broke after it was made. One that only

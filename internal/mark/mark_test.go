@@ -35,6 +35,7 @@ func TestOf(t *testing.T) {
 		"a released time-out":         {semel.MarkReleased(context.DeadlineExceeded), semel.StateReleased},
 		"released next to a failure":  {errors.Join(semel.MarkReleased(plain), plain), semel.StateReleased},
 		"a replay has none":           {&semel.FinalError{Message: "no"}, semel.StateAbsent},
+		"one that wraps itself":       {endless{}, semel.StateUnknown},
 	} {
 		if got := mark.Of[semel.State](test.err); got != test.want {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
@@ -54,8 +55,71 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// endless wraps itself.
+type endless struct{}
+
+func (endless) Error() string   { return "endless" }
+func (e endless) Unwrap() error { return e }
+
+// joined counts how often it is read.
+type joined struct {
+	parts []error
+	reads *int
+}
+
+func (joined) Error() string     { return "joined" }
+func (j joined) Unwrap() []error { *j.reads++; return j.parts }
+
+// TestManyErrors: rows that fail one after the other are joined in a loop, and reading them takes time that grows as they do.
+func TestManyErrors(t *testing.T) {
+	t.Parallel()
+	const rows = 1000
+	for name, first := range map[string]error{"plain": os.ErrClosed, "released": semel.MarkReleased(os.ErrClosed)} {
+		reads, all := 0, first
+		for range rows {
+			all = joined{[]error{all, os.ErrClosed}, &reads}
+		}
+		if got, want := mark.Of[semel.State](all), mark.Of[semel.State](first); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		if mark.Open(all) {
+			t.Errorf("%s: it is open", name)
+		}
+		if reads > 20*rows {
+			t.Errorf("%s: %d errors were read %d times", name, rows, reads)
+		}
+	}
+}
+
+// PanicAtFloor holds what was recovered.
+type PanicAtFloor struct{ Value any }
+
+func (PanicAtFloor) Error() string { return "caught" }
+
+// PanicButton does not.
+type PanicButton struct{ Floor int }
+
+func (*PanicButton) Error() string { return "pressed" }
+
+// TestNamesOfPanics: what an error's type is called says that it was made from a panic, unless the word is about something else.
+func TestNamesOfPanics(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"recovery.PanicError": true, "*middleware.RecoveredPanicError": true, "*errors.PanicError": true, "*singleflight.panicError": true,
+		"*errgroup.panicError": true, "*panics.ErrRecovered": true, "app.ErrPanic": true, "*app.PanicError[example.com/shop.Order]": true, "*app.WorkerPanicked": true,
+		"hispanic.Error": false, "*app.hispanicError": false, "*app.PanicButtonError": false, "*panicroom.FullError": false, "app.Error[example.com/shop.PanicError]": false,
+	} {
+		if got := mark.SaysPanic(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	if !mark.Open(&PanicAtFloor{1}) || mark.Open(&PanicButton{}) {
+		t.Errorf("what holds a panic's value: got %v; a button: got %v; want true, false", mark.Open(&PanicAtFloor{1}), mark.Open(&PanicButton{}))
+	}
+}
+
 // caughtPanic is an error of a layer that recovers.
-type caughtPanic struct{ value any }
+type caughtPanic struct{ value string }
 
 func (caughtPanic) Error() string { return "caught" }
 
