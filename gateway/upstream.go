@@ -260,14 +260,15 @@ type sending struct {
 	before int64
 	moved  bool
 	shared bool // the last connection speaks HTTP/2
-	wrote  bool // the header went out
+	wrote  bool // the header went out, and there is no answer yet
+	done   bool // the answer has begun
 	seen   bool // an earlier connection may have shown the upstream the request
 }
 
 func (s *sending) wroteHeaders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrote = true
+	s.wrote = !s.done // over HTTP/2 the answer may be told of first
 }
 
 // answered is for a handler that asks another server first, such as one that authenticates: what comes after an answer is not
@@ -275,7 +276,7 @@ func (s *sending) wroteHeaders() {
 func (s *sending) answered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrote = false
+	s.wrote, s.done = false, true
 }
 
 func (s *sending) gotConn(info httptrace.GotConnInfo) {
@@ -287,7 +288,7 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	s.note()
 	s.seen = s.seen || s.shared && s.wrote
 	conn := info.Conn
-	s.shared = false
+	s.shared, s.done = false, false
 	if secure, ok := conn.(*tls.Conn); ok {
 		s.shared = secure.ConnectionState().NegotiatedProtocol == "h2"
 		conn = secure.NetConn()
