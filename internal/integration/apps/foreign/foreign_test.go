@@ -201,7 +201,7 @@ func TestMain(m *testing.M) {
 func services(tb testing.TB) string {
 	tb.Helper()
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "semel-foreign-"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "semel-foreign-"); built.err != nil { //nolint:usetesting // for all tests
 			return
 		}
 		cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), "go", "build", "-C", "services", "-o", built.dir, ".")
