@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/semelgrpc"
 )
 
@@ -40,26 +41,9 @@ func (e *hollow) Error() string { return e.cause.Error() }
 
 func fallsHollow(context.Context) error { return (*hollow)(nil) }
 
-// timeUp is the key of a function in a context that ends it, as a time-out does.
-type timeUp struct{}
-
-// withTimeUp returns a context whose time is up when the work says so.
-func withTimeUp(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return context.WithValue(ctx, timeUp{}, func() { cancel(context.DeadlineExceeded) }), func() { cancel(nil) }
-}
-
-// overruns works until its time is up.
-func overruns(ctx context.Context) error {
-	end, _ := ctx.Value(timeUp{}).(func())
-	end()
-	<-ctx.Done()
-	return context.Cause(ctx)
-}
-
 // limited is a layer that ends the context of what is inside of it.
 func limited(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	ctx, cancel := withTimeUp(ctx)
+	ctx, cancel := claimtest.WithTimeUp(ctx)
 	defer cancel()
 	return handler(ctx, req)
 }
@@ -70,7 +54,7 @@ func impatient(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler gr
 		resp any
 		err  error
 	}
-	ctx, cancel := withTimeUp(ctx)
+	ctx, cancel := claimtest.WithTimeUp(ctx)
 	defer cancel()
 	answered := make(chan answer, 1)
 	go func() {
@@ -119,9 +103,9 @@ func TestLayers(t *testing.T) {
 		"recovery inside":                            {recovers, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, of the runtime":            {recovers, within, exceeds, 1, semelgrpc.ReasonOutcomeUnknown},
 		"recovery inside, with a handler that marks": {recovers, marked, panics, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out outside":                           {limited, nil, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out inside, which ends the work":       {nil, limited, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
-		"time-out inside, not waited for":            {nil, impatient, overruns, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out outside":                           {limited, nil, claimtest.Overruns, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out inside, which ends the work":       {nil, limited, claimtest.Overruns, 1, semelgrpc.ReasonOutcomeUnknown},
+		"time-out inside, not waited for":            {nil, impatient, claimtest.Overruns, 1, semelgrpc.ReasonOutcomeUnknown},
 		"retry outside, a failure":                   {retries, nil, down, 9, ""},
 		"retry inside, a failure":                    {nil, retries, down, 9, ""},
 		"retry outside, a panic":                     {retries, recovers, panics, 1, semelgrpc.ReasonOutcomeUnknown},
@@ -164,8 +148,7 @@ func TestImpatientLayerOutside(t *testing.T) {
 	}})
 	given := make(chan struct{})
 	d.unary = func(ctx context.Context, _ *pb.SimpleRequest) (*pb.SimpleResponse, error) {
-		end, _ := ctx.Value(timeUp{}).(func())
-		end()
+		claimtest.TimeIsUp(ctx)
 		<-given // a second run would find it closed, and be counted
 		return &pb.SimpleResponse{Username: "invoice 1"}, nil
 	}

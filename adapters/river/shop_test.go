@@ -81,7 +81,7 @@ type worker struct {
 	hold func(ctx context.Context, order string) error
 	at   func(point string) // "before" the effect, and when it is "recorded" but River does not know
 
-	outside, inside *layer // of the middleware of the package
+	outside, inside *within // of the middleware of the package
 }
 
 func (w *worker) reach(point string) {
