@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hibiken/asynq"
 
@@ -46,8 +45,10 @@ func handle(t *testing.T, lost int32, tasks ...sent) (ran, archived int) {
 	adapter, err := semelasynq.New(s.guard, nil)
 	claimtest.NoError(t, err)
 	var runs, losses atomic.Int32
-	mux := asynq.NewServeMux()
-	mux.Use(func(next asynq.Handler) asynq.Handler {
+	s.serve(t, func(context.Context) error {
+		runs.Add(1)
+		return nil
+	}, func(next asynq.Handler) asynq.Handler {
 		return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 			err := next.ProcessTask(ctx, task)
 			if err == nil && losses.Add(1) <= lost {
@@ -56,19 +57,7 @@ func handle(t *testing.T, lost int32, tasks ...sent) (ran, archived int) {
 			return err
 		})
 	}, adapter.Middleware)
-	for _, kind := range []string{"charge", "refund"} {
-		mux.HandleFunc(kind, func(context.Context, *asynq.Task) error {
-			runs.Add(1)
-			return nil
-		})
-	}
 	redis := asynq.RedisClientOpt{Addr: s.addr}
-	server := asynq.NewServer(redis, asynq.Config{
-		Queues: map[string]int{"eu": 1, "us": 1}, LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond,
-		DelayedTaskCheckInterval: 50 * time.Millisecond, IsFailure: semelasynq.IsFailure, RetryDelayFunc: soon,
-	})
-	claimtest.NoError(t, server.Start(mux))
-	defer server.Shutdown()
 	client, inspector := asynq.NewClient(redis), asynq.NewInspector(redis)
 	defer client.Close()
 	defer inspector.Close()

@@ -27,8 +27,10 @@ func TestPeriodicTasks(t *testing.T) {
 			tasks, err := semelasynq.New(s.guard, nil)
 			claimtest.NoError(t, err)
 			ran, ended := make(chan string, 8), make(chan string, 8)
-			mux := asynq.NewServeMux()
-			mux.Use(func(next asynq.Handler) asynq.Handler {
+			s.serve(t, func(ctx context.Context) error {
+				ran <- semelasynq.KeyFor(ctx)
+				return nil
+			}, func(next asynq.Handler) asynq.Handler {
 				return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 					err := next.ProcessTask(ctx, task)
 					if err == nil {
@@ -37,14 +39,7 @@ func TestPeriodicTasks(t *testing.T) {
 					return err
 				})
 			}, tasks.Middleware)
-			mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
-				ran <- semelasynq.KeyFor(ctx)
-				return nil
-			})
 			redis := asynq.RedisClientOpt{Addr: s.addr}
-			server := asynq.NewServer(redis, asynq.Config{LogLevel: asynq.FatalLevel})
-			claimtest.NoError(t, server.Start(mux))
-			t.Cleanup(server.Shutdown)
 			scheduler := asynq.NewScheduler(redis, &asynq.SchedulerOpts{LogLevel: asynq.FatalLevel})
 			_, err = scheduler.Register("@every 1s", asynq.NewTask("charge", nil), c.options...)
 			claimtest.NoError(t, err)

@@ -102,12 +102,14 @@ func (s *shop) newServer() *asynq.Server {
 	})
 }
 
-// serve does the work of charges, within layers, until the end of the test.
+// serve does the work of charges and refunds, within layers, until the end of the test.
 func (s *shop) serve(t *testing.T, work func(context.Context) error, layers ...asynq.MiddlewareFunc) {
 	t.Helper()
 	mux, server := asynq.NewServeMux(), s.newServer()
 	mux.Use(layers...)
-	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error { return work(ctx) })
+	for _, kind := range []string{"charge", "refund"} {
+		mux.HandleFunc(kind, func(ctx context.Context, _ *asynq.Task) error { return work(ctx) })
+	}
 	claimtest.NoError(t, server.Start(mux))
 	t.Cleanup(server.Shutdown)
 }
@@ -176,20 +178,6 @@ func (s *shop) expire(t *testing.T, id string) {
 	claimtest.NoError(t, s.redis.Do(t.Context(), s.redis.B().Zadd().Key("asynq:{default}:lease").ScoreMember().ScoreMember(long, id).Build()).Error())
 }
 
-// Asynq forgets a task with its success; the middleware knows it, and what it was asked for.
-func TestEnqueuedAgain(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.start(t, nil, nil)
-	for range 2 {
-		s.enqueue(t, "order-1", "1250")
-		s.wantEnd(t, "order-1", 0, "")
-	}
-	s.enqueue(t, "order-1", "9999")
-	s.wantEnd(t, "order-1", asynq.TaskStateArchived, "another request")
-	s.wantEffects(t, "order-1", 1)
-}
-
 // A task runs once whatever its id is, and its handler has a key for services.
 func TestAnyID(t *testing.T) {
 	t.Parallel()
@@ -197,15 +185,10 @@ func TestAnyID(t *testing.T) {
 	keys := make(chan string, 8)
 	tasks, err := semelasynq.New(s.guard, nil)
 	claimtest.NoError(t, err)
-	mux := asynq.NewServeMux()
-	mux.Use(tasks.Middleware)
-	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
+	s.serve(t, func(ctx context.Context) error {
 		keys <- semelasynq.KeyFor(ctx)
 		return nil
-	})
-	server := asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond})
-	claimtest.NoError(t, server.Start(mux))
-	t.Cleanup(server.Shutdown)
+	}, tasks.Middleware)
 	seen := map[string]bool{}
 	for _, id := range []string{strings.Repeat("é", 130), "a\nb", "a\x00b", "Ame\u0301lie", "Am\u00e9lie", "a b "} {
 		for range 2 {
