@@ -131,35 +131,6 @@ func quarantined(b *bench) {
 	}
 }
 
-// mismatched publishes a second body under one ID.
-func mismatched(b *bench) {
-	stop := b.consume(1, b.handle)
-	messages := b.messages(1)
-	b.publish(messages)
-	b.wantEffects(messages)
-	other := messages[0]
-	other.Body = []byte("body of another message")
-	b.publish([]outbox.Message{other})
-	b.wantCopies(1)
-	b.finish(stop)
-	b.wantEffects(messages)
-}
-
-func anonymous(b *bench) {
-	stop := b.consume(1, b.handle)
-	b.must(b.driver.Foreign(b.Context(), b.direct, b.topic, inbox.Message{Body: []byte("body of a message without an ID")}))
-	effects, copies := 0, 1
-	if b.driver.Names {
-		effects, copies = 1, 0
-	}
-	testserver.Eventually(b, "the message is handled or quarantined", func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return len(b.effects) == effects && b.copies() == copies
-	})
-	b.finish(stop)
-}
-
 // ordered publishes the messages of three keys while connections break, again until all have arrived.
 func ordered(b *bench) {
 	const perKey = 15
