@@ -74,21 +74,6 @@ func regular(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Second})
 }
 
-// TestLocalActivitiesAreApart: local activities are numbered from 1 and regular ones by the number of an event, so that two of them have the
-// same number. Each is a wish of its own, with a key of its own.
-func TestLocalActivitiesAreApart(t *testing.T) {
-	t.Parallel()
-	s := &stamps{}
-	claimtest.NoError(t, runStamps(t, s, func(ctx workflow.Context) error {
-		err := workflow.ExecuteActivity(regular(ctx), "stamp", "now").Get(ctx, nil)
-		for range 6 {
-			err = errors.Join(err, workflow.ExecuteLocalActivity(local(ctx, time.Millisecond), "stamp", "now").Get(ctx, nil))
-		}
-		return err
-	}))
-	s.want(t, 7, 7)
-}
-
 // TestLocalActivityAfterTimer: a local activity whose retry is too far away for the SDK to wait is tried again after a timer, under another id.
 // It is the same wish: what may have happened does not run again, and what failed runs with the key that it had.
 func TestLocalActivityAfterTimer(t *testing.T) {
