@@ -21,7 +21,7 @@ func pageFaults() []Service {
 			by(slices.Concat(asPages(doneAgain()), doneTogether(), []string{"FORM-01", "FORM-02", "FORM-03"})...).perhaps("LOST-03"),
 			ordering(recipe{decisions: func(d *Decisions) { d.Methods = nil }})),
 		fault("the second click is an error", "The first click uses the token up, and the answer to the second says that the form has expired: that is the page the person sees.",
-			by("BASIC-03", "BASIC-04", "BASIC-12", "FORM-02", "FORM-06").echoed("BASIC-10", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "RACE-06", "SIZE-03", "SIZE-05", "SIZE-06"),
+			by("BASIC-03", "BASIC-04", "BASIC-12", "FORM-02", "FORM-06").echoed("BASIC-08", "BASIC-10", "LOST-03", "LOST-04", "LOST-05", "LOST-06", "LOST-07", "LOST-10", "RACE-06", "SIZE-03", "SIZE-05", "SIZE-06"),
 			ordering(recipe{decisions: func(d *Decisions) {
 				d.Dedup = true
 				d.Duplicate = expired
