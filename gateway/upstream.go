@@ -260,7 +260,7 @@ type sending struct {
 	before int64
 	moved  bool
 	shared bool // the last connection speaks HTTP/2
-	wrote  bool // the header went out, and there is no answer yet
+	wrote  bool // the header went out, and the answer has not begun
 	done   bool // the answer has begun
 	seen   bool // an earlier connection may have shown the upstream the request
 }
@@ -268,7 +268,7 @@ type sending struct {
 func (s *sending) wroteHeaders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrote = !s.done // over HTTP/2 the answer may be told of first
+	s.wrote = !s.done // over HTTP/2 the event of the answer may come first
 }
 
 // answered is for a handler that asks another server first, such as one that authenticates: what comes after an answer is not
