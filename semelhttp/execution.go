@@ -244,8 +244,11 @@ func (run *execution) settleStream() []string {
 // settleReleasedStream is the end of a stream that said that nothing happened.
 func (run *execution) settleReleasedStream(returned bool) {
 	status := run.capture.status
-	if !returned {
+	switch {
+	case !returned:
 		status, run.capture.layer = http.StatusInternalServerError, panicNote
+	case run.capture.layer == layerRecovered:
+		status = http.StatusInternalServerError
 	}
 	if d := run.disposition(status); d.state != semel.StateCompleted {
 		run.settleOtherwise(d)

@@ -3,6 +3,7 @@ package semelhttp
 import (
 	"net/http"
 	"runtime"
+	"strings"
 )
 
 // The layers inside of the door whose server errors say nothing about the work.
@@ -14,29 +15,39 @@ const (
 // doorFrame calls the handler.
 const doorFrame = "github.com/semel-dev/semel/semelhttp.(*exchange).execute"
 
-// maxFrames bounds how far the stack is read. What answers for a panic is near its top: it runs on top of it.
-const maxFrames = 96
+const (
+	// framesAtOnce is more than most stacks have between the door and an answer.
+	framesAtOnce = 96
+	// maxFrames bounds how far the stack is read.
+	maxFrames = 16 * framesAtOnce
+)
 
 // layer finds the layer inside of the door that is writing a server error in place of the handler, or returns "".
-// A deferred function that has recovered a panic still runs on top of it. net/http's TimeoutHandler writes for
-// handlers that it waits for no longer, and for those that answered or panicked inside of it, alike.
+// A deferred function that has recovered a panic still runs on top of it, however much code writes its page. net/http's
+// TimeoutHandler writes for handlers that it waits for no longer, and for those that answered or panicked inside of it, alike;
+// its copies, such as go-zero's, are called like it.
 func layer() string {
-	var counters [maxFrames]uintptr
-	frames := runtime.CallersFrames(counters[:runtime.Callers(2, counters[:])])
-	for {
-		frame, more := frames.Next()
-		switch frame.Function {
-		case "runtime.gopanic":
-			return layerRecovered
-		case "net/http.(*timeoutHandler).ServeHTTP":
-			return layerTimedOut
-		case doorFrame:
-			return ""
+	var counters [framesAtOnce]uintptr
+	for skipped := 0; skipped < maxFrames; skipped += framesAtOnce {
+		n := runtime.Callers(2+skipped, counters[:])
+		frames := runtime.CallersFrames(counters[:n])
+		for more := n > 0; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			switch {
+			case frame.Function == "runtime.gopanic":
+				return layerRecovered
+			case strings.HasSuffix(frame.Function, ".(*timeoutHandler).ServeHTTP"):
+				return layerTimedOut
+			case frame.Function == doorFrame:
+				return ""
+			}
 		}
-		if !more {
-			return ""
+		if n < framesAtOnce {
+			break
 		}
 	}
+	return ""
 }
 
 // failing looks at the layer that is writing a server error. It may be a second word, after the handler's own.

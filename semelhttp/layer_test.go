@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"testing"
 	"time"
@@ -48,6 +49,35 @@ func late(next http.Handler) http.Handler {
 	})
 }
 
+// deep calls f from so many frames further down, as a template in templates does.
+func deep(frames int, f func()) {
+	if frames == 0 {
+		f()
+		return
+	}
+	deep(frames-1, f)
+}
+
+// deepPage is an error page that is written by much code.
+func deepPage(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				deep(500, func() { w.WriteHeader(http.StatusInternalServerError) })
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// timeoutHandler is what copies of net/http's are called, such as go-zero's. Its time is always up.
+type timeoutHandler struct{ next http.Handler }
+
+func (h *timeoutHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.next.ServeHTTP(httptest.NewRecorder(), r)
+	w.WriteHeader(http.StatusServiceUnavailable)
+}
+
 func soon(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Minute, "") }
 
 // TestLayers: promise 3: an unknown outcome stays unknown, in every order of the door and a layer of net/http.
@@ -67,6 +97,9 @@ func TestLayers(t *testing.T) {
 		"recovery inside":        {nil, recovering, panics, 500, "unknown", 1},
 		"a page inside":          {nil, named, panics, 500, "unknown", 1},
 		"a flag inside":          {nil, unreturned, panics, 500, "unknown", 1},
+		"a deep page inside":     {nil, deepPage, panics, 500, "unknown", 1},
+		"a copy of a layer":      {nil, func(next http.Handler) http.Handler { return &timeoutHandler{next} }, fails, 503, "unknown", 1},
+		"a failure in the deep":  {recovering, nil, func(w http.ResponseWriter, r *http.Request) { deep(5000, func() { fails(w, r) }) }, 500, "released", 2},
 		"a failure":              {recovering, recovering, fails, 500, "released", 2},
 		"two layers inside":      {nil, func(next http.Handler) http.Handler { return soon(recovering(next)) }, panics, 500, "unknown", 1},
 		"a panic in a time-out":  {recovering, soon, panics, 500, "unknown", 1},
@@ -161,6 +194,28 @@ func TestPanicAfterAnAnswer(t *testing.T) {
 		t.Errorf("got %d %q %v", first.status, first.body, first.header)
 	}
 	wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "outcome-unknown")
+}
+
+// TestPanicInAReleasedStream: promise 3: a panic counts more than the refusal that had begun, below a layer that recovers as well.
+func TestPanicInAReleasedStream(t *testing.T) {
+	t.Parallel()
+	for name, inside := range map[string]func(http.Handler) http.Handler{
+		"no layer": func(next http.Handler) http.Handler { return next }, "a layer": named,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDoor(t, doorOptions{})
+			server := newServer(t, recovering(d.Handler(inside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusTooManyRequests)
+				_ = http.NewResponseController(w).Flush()
+				panic("after the effect")
+			})))))
+			if first := ask(t, server, "k1", "x"); first.status != http.StatusTooManyRequests {
+				t.Errorf("first: got %d %q, want 429", first.status, first.word())
+			}
+			wantProblem(t, ask(t, server, "k1", "x"), http.StatusConflict, "outcome-unknown")
+		})
+	}
 }
 
 // TestTimeoutHandlerInside: promise 3: net/http's TimeoutHandler answers while the handler goes on, so a retry must not run.
