@@ -51,3 +51,41 @@ routes:
 		})
 	}
 }
+
+// TestBrowsersOwnKeyNamesNothing: a key that the browser adds to a form is another one for each click. It breaks no form on a
+// route that reads another header, and does not part two clicks under a rule that derives keys.
+func TestBrowsersOwnKeyNamesNothing(t *testing.T) {
+	t.Parallel()
+	const rule = `version: 1
+routes:
+  - name: invoices
+    match: {methods: [POST], path: /invoices}
+`
+	clicked := func(key string) []string { return []string{"Idempotency-Key", key} }
+	for name, row := range map[string]struct {
+		rule, second string
+		posts        int
+	}{
+		"another header":            {"    key: {header: X-Request-Id}\n", "", 2},
+		"another header, forms":     {"    key: {header: X-Request-Id}\n    form: true\n", "", 2},
+		"derived":                   {"    key: {derive: {fields: [amount], window: 10s}}\n", "replayed", 1},
+		"derived, for forms":        {"    key: {derive: {fields: [amount], window: 10s}}\n    form: true\n", "replayed", 1},
+		"the usual header, as ever": {"", "executed", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shop{}
+			p := openShop(t, s, rule+row.rule, nil).person(t)
+			for i, key := range []string{`"10907034174502853237"`, `"11928949335802111766"`} {
+				got := p.post("/invoices", "amount=1", clicked(key)...)
+				if got.status >= http.StatusBadRequest {
+					t.Errorf("click %d: got %d %s", i+1, got.status, got.body)
+				}
+				if i == 1 && row.second != "" {
+					wantWord(t, "the second click", got, row.second)
+				}
+			}
+			s.wantPosts(t, row.posts)
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/gateway/internal/scope"
+	"github.com/semel-dev/semel/internal/browserkey"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -130,7 +131,7 @@ func (g *Gateway) deriveHandler(built *route, from semelhttp.ScopeFunc, options 
 	built.middleware = m
 	derived := m.Handler(proxy)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(r.Header[semelhttp.DefaultHeader]) > 0 {
+		if len(r.Header[semelhttp.DefaultHeader]) > 0 && !browserkey.Added(r.Header.Values) {
 			keyed.ServeHTTP(w, r)
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/browserkey"
 )
 
 // binarySuffix ends the names of metadata that holds bytes.
@@ -32,7 +33,7 @@ func (s *settings) keyIn(ctx context.Context) (name string, found bool, err erro
 		if len(metadata.ValueFromIncomingContext(ctx, s.binary)) > 0 {
 			return "", true, fmt.Errorf("%w: it came as bytes in %s; send text in %s", semel.ErrKeyInvalid, s.binary, s.Metadata)
 		}
-		if s.Metadata != DefaultMetadata && len(metadata.ValueFromIncomingContext(ctx, DefaultMetadata)) > 0 {
+		if s.Metadata != DefaultMetadata && len(metadata.ValueFromIncomingContext(ctx, DefaultMetadata)) > 0 && !addedByBrowser(ctx) {
 			return "", true, fmt.Errorf("%w: it came in %s; this server reads %s (ClientOptions.Metadata)", semel.ErrKeyInvalid, DefaultMetadata, s.Metadata)
 		}
 		return "", false, nil
@@ -41,6 +42,11 @@ func (s *settings) keyIn(ctx context.Context) (name string, found bool, err erro
 		return key.Name, true, err
 	}
 	return "", true, fmt.Errorf("%w: the metadata has %d of them", semel.ErrKeyInvalid, len(values))
+}
+
+// addedByBrowser reports whether the key came from a browser, by gRPC-Web, and its page did not write it.
+func addedByBrowser(ctx context.Context) bool {
+	return browserkey.Added(func(name string) []string { return metadata.ValueFromIncomingContext(ctx, name) })
 }
 
 // key returns the key of a call, given the one in the metadata, if any. req is nil for a stream without messages.

@@ -200,3 +200,12 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestBrowsersOwnKey: what a browser adds to a call by gRPC-Web does not break it where keys come under another name.
+func TestBrowsersOwnKey(t *testing.T) {
+	t.Parallel()
+	const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0"
+	d := newDoor(t, doorOptions{Options: semelgrpc.Options{Metadata: "X-Request-ID"}, dial: []grpc.DialOption{grpc.WithUserAgent(firefox)}})
+	d.ask(t.Context(), invoice("10"), `"11928949335802111766"`).want(t, "invoice 1", "[]")
+	wantRefusal(t, d.ask(t.Context(), invoice("10"), "k1").err, codes.InvalidArgument, semelgrpc.ReasonKeyInvalid)
+}

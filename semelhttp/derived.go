@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/browserkey"
 )
 
 // DerivedKey says what a request is recognised by when its caller sends no
@@ -26,7 +27,8 @@ type DerivedKey struct {
 // none. Two requests that agree in everything chosen are one intent, so give
 // the guard a policy whose retention is the window within which a repetition is
 // an accident: seconds, not a day. An Idempotency-Key in the request is its key: it
-// tells two intents with the same content apart. If callers send keys, put a middleware
+// tells two intents with the same content apart. One that a browser added on its own,
+// another one for each click, is none. If callers send keys, put a middleware
 // with a longer retention in front of this one for them.
 //
 // A request that has none of the Fields has no key. One with a field or member whose
@@ -93,7 +95,7 @@ func (s *derivedSource) Key(r *http.Request, body *Body) (string, bool, error) {
 	if s.err != nil {
 		return "", false, s.err
 	}
-	if len(r.Header[DefaultHeader]) > 0 {
+	if len(r.Header[DefaultHeader]) > 0 && !browserkey.Added(r.Header.Values) {
 		return (&headerSource{name: DefaultHeader}).Key(r, body)
 	}
 	var h semel.Hasher

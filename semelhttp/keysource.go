@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/browserkey"
 )
 
 // KeySource finds the key of a request. Implementations must be safe for
@@ -27,7 +28,7 @@ type KeySource interface {
 // draft-ietf-httpapi-idempotency-key-header-07 says: "abc" in quotes and abc
 // are the same key, parameters are ignored, and two header lines are refused. So is
 // a key in DefaultHeader where another name is read and has none: its sender wants
-// to be protected.
+// to be protected. One that a browser added on its own does not count.
 func FromHeader(name string) KeySource {
 	return &headerSource{name: http.CanonicalHeaderKey(name)}
 }
@@ -59,7 +60,7 @@ func (s *headerSource) Key(r *http.Request, _ *Body) (string, bool, error) {
 
 // elsewhere reports whether the request has a key in the usual header, which is not this one.
 func (s *headerSource) elsewhere(r *http.Request) bool {
-	return !s.literal && s.name != DefaultHeader && len(r.Header[DefaultHeader]) > 0
+	return !s.literal && s.name != DefaultHeader && len(r.Header[DefaultHeader]) > 0 && !browserkey.Added(r.Header.Values)
 }
 
 // String implements [KeySource].

@@ -298,3 +298,31 @@ func TestDerivedYieldsToAKey(t *testing.T) {
 	wantProblem(t, ask(t, server, "", "x", "Idempotency-Key", "a", "Idempotency-Key", "b"), http.StatusBadRequest, "key-invalid")
 	invoices.wantRan(t, "promise 2", 3)
 }
+
+// TestBrowsersOwnKey: a header that a browser adds breaks no form where keys come in another header, and makes no second
+// intent of a form that is recognised by its content. A key of a program in the wrong header is still refused.
+func TestBrowsersOwnKey(t *testing.T) {
+	t.Parallel()
+	own := func(key string) []string {
+		return []string{"Idempotency-Key", key, "Sec-Fetch-Mode", "navigate"}
+	}
+	t.Run("another header", func(t *testing.T) {
+		t.Parallel()
+		_, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{Key: semelhttp.FromHeader("X-Request-Id")}})
+		if got := ask(t, server, "", "x", own(`"10907034174502853237"`)...); got.status != http.StatusCreated {
+			t.Errorf("got %d %s", got.status, got.body)
+		}
+		first := ask(t, server, "", "x", append(own(`"1"`), "X-Request-Id", "a")...)
+		wantReplay(t, first, ask(t, server, "", "x", append(own(`"2"`), "X-Request-Id", "a")...))
+		wantProblem(t, ask(t, server, "", "x", own(`"order-17"`)...), http.StatusBadRequest, "key-invalid")
+		wantProblem(t, ask(t, server, `"10907034174502853237"`, "x"), http.StatusBadRequest, "key-invalid")
+		invoices.wantRan(t, "promise 1", 2)
+	})
+	t.Run("derived", func(t *testing.T) {
+		t.Parallel()
+		_, server, invoices := serveInvoices(t, doorOptions{Options: semelhttp.Options{Key: semelhttp.Derived(semelhttp.DerivedKey{})}})
+		first := ask(t, server, "", "x", own(`"10907034174502853237"`)...)
+		wantReplay(t, first, ask(t, server, "", "x", own(`"11928949335802111766"`)...))
+		invoices.wantRan(t, "promise 1", 1)
+	})
+}

@@ -175,6 +175,8 @@ func linting() []Room {
 func mechanisms() []Room {
 	return []Room{
 		{Path: "internal/pgcommit", Floor: 0, Kind: Ground},
+		// Doors and gateway leave a key aside that no program wrote.
+		{Path: "internal/browserkey", Floor: 0, Kind: Ground},
 		// Door and gateway remember what pages of other origins may read.
 		{Path: "internal/crossorigin", Floor: 0, Kind: Ground},
 		// Door and gateway read values from the same body.
