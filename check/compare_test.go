@@ -89,6 +89,15 @@ func TestSameBody(t *testing.T) {
 			return [...]string{`{"id":1}`, `{"a":1,"id":1}`}[n-1]
 		}}, nil, check.Fail, "/a is only in the repetition"},
 		"a text for a number": {&answers{contentType: typeJSON, text: func(i, n int) string { return [...]string{`{"n":1}`, `{"n":"1"}`}[n-1] }}, nil, check.Fail, "/n"},
+		"the time, as a number": {&answers{contentType: typeJSON, text: func(i, _ int) string {
+			return fmt.Sprintf(`{"id":%d,"now":%.6f,"served_at":%d}`, i, float64(time.Now().UnixMicro())/1e6, time.Now().UnixNano())
+		}}, nil, check.Pass, "/now"},
+		"an id made of the time": {&answers{contentType: typeJSON, text: func(i, _ int) string {
+			return fmt.Sprintf(`{"n":%d,"id":%d}`, i, time.Now().UnixNano())
+		}}, nil, check.Fail, "/id"},
+		"a number": {&answers{contentType: typeJSON, text: func(i, _ int) string {
+			return fmt.Sprintf(`{"id":%d,"sold_at":ALL}`, i)
+		}}, nil, check.Fail, "/sold_at"},
 		"a token of a page": {&answers{contentType: "text/html", text: func(i, _ int) string {
 			return fmt.Sprintf(`<p>Order %d</p><form><input type=hidden name=csrfmiddlewaretoken value=ALL></form>`, i)
 		}}, nil, check.Pass, "csrfmiddlewaretoken"},

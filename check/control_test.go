@@ -133,7 +133,13 @@ func TestServiceHangs(t *testing.T) {
 // no service.
 func TestCountsOfSomethingElse(t *testing.T) {
 	t.Parallel()
-	var others atomic.Int64
+	var others, looks atomic.Int64
+	late := func(taken int64) int64 {
+		if taken >= 2 && looks.Add(1) > 5 {
+			return taken
+		}
+		return 0
+	}
 	for name, one := range map[string]struct {
 		count func(taken int64) int64
 		want  []string
@@ -142,6 +148,7 @@ func TestCountsOfSomethingElse(t *testing.T) {
 		"has an end":     {func(taken int64) int64 { return min(taken, 9) }, nil, "the list ends at 9"},
 		"moves":          {func(taken int64) int64 { return taken + others.Add(1) }, nil, "changed by"},
 		"stands still":   {func(int64) int64 { return 7 }, []string{"BASIC-01"}, "the list ends at 7"},
+		"lags":           {late, nil, "--settle"},
 		"two for one":    {func(taken int64) int64 { return 2 * taken }, []string{"BASIC-01"}, "4 effects"},
 		"counts rightly": {func(taken int64) int64 { return taken }, nil, ""},
 	} {

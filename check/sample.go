@@ -92,6 +92,11 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 	s.effects.reason += fmt.Sprintf(", though they were answered %s and %s", s.first, s.other)
 	end := ""
 	if seen.counts[0] == 0 {
+		if took := p.late(ctx, since, s); took > 0 {
+			p.run.doubt("two plain requests were counted only %s after their answers: run again with a --settle above that", took.Round(time.Second/10))
+			s.effects = incomplete("%v", p.run.isDoubtful())
+			return
+		}
 		if detour := cmp.Or(p.detour(s.first), p.detour(s.other)); detour != "" {
 			end = ": " + detour
 		} else if since.counts[0] > 0 {
@@ -100,6 +105,21 @@ func (p *probe) doubtSample(ctx context.Context, s *sample, since tally) {
 		s.idle = s.effects.reason + end
 	}
 	p.run.doubt("of two plain requests %s was seen, so something else may be counted (see %s)%s", effectsText(seen.counts[0]), sampleCheck, end)
+}
+
+// lateFactor bounds, in times of Settle, how much longer a run waits for the effects of the sample.
+const lateFactor = 4
+
+// late returns how long after its answers the effects of the sample were counted; 0 if none were.
+func (p *probe) late(ctx context.Context, since tally, s *sample) time.Duration {
+	begun := time.Now()
+	for time.Since(begun) < lateFactor*p.run.config.Settle && waiting.Sleep(ctx, settleStep) {
+		seen, err := p.seen(ctx, since, sampleRequests, []*intent{s.a, s.b})
+		if err == nil && !seen.disagree() && seen.counts[0] == sampleRequests {
+			return time.Since(begun) + p.run.config.Settle
+		}
+	}
+	return 0
 }
 
 // needsH2 reports whether answers are missing because the service only accepts HTTP/2.

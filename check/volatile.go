@@ -1,8 +1,10 @@
 package check
 
 import (
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -17,7 +19,8 @@ func (s spot) volatile(other spot) bool {
 	case anyOf(words, "created", "inserted", "creation"):
 		return false // the time at which the record was made is part of the record
 	case s.bare || other.bare:
-		return anyOf(words, "duration", "elapsed", "took", "latency", "timestamp")
+		return anyOf(words, "duration", "elapsed", "took", "latency", "timestamp") ||
+			anyOf(words, "now", "time", "ts", "at", "epoch", "clock") && s.isRecent() && other.isRecent()
 	case s.isTime() && other.isTime():
 		return true
 	case strings.Contains(s.value, "://") || strings.HasPrefix(s.value, "/"):
@@ -52,6 +55,16 @@ func (s spot) isTime() bool {
 		}
 	}
 	return false
+}
+
+// isRecent reports whether a number counts the time since 1970 until about now, in seconds or smaller units.
+func (s spot) isRecent() bool {
+	n, err := strconv.ParseFloat(s.value, 64)
+	if err != nil {
+		return false
+	}
+	now := float64(time.Now().Unix())
+	return slices.ContainsFunc([]float64{1, 1e3, 1e6, 1e9}, func(unit float64) bool { return math.Abs(n/unit-now) < 24*60*60 })
 }
 
 // nameWords splits a name into words, whether it is written request_id, requestId, request-id or RequestID.
