@@ -47,7 +47,7 @@ type capture struct {
 	bodyAt   int            // where the body starts in the envelope
 	held     bool           // nothing may go out before the commit of a transaction
 	unfit    error          // why the answer cannot be held back that long
-	layer    string         // inside of the door, that wrote a server error for the handler
+	layer    string         // inside of the door, that answered for the handler
 	memory   *waiting.Bytes // of all answers
 
 	// For a goroutine that the handler left behind: what it writes goes
@@ -130,7 +130,7 @@ func (c *capture) WriteHeader(status int) {
 }
 
 func (c *capture) writeHeader(status int) {
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError || c.held { // rows must not commit after a panic, whatever answers for it
 		c.failing(status)
 	}
 	switch {

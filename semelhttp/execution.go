@@ -140,7 +140,7 @@ func (run *execution) commit() error {
 	c := &run.capture
 	err := c.unfit
 	var word []string
-	run.tx.failed = c.status >= http.StatusInternalServerError
+	run.tx.failed = c.status >= http.StatusInternalServerError || c.layer == layerRecovered
 	if err != nil {
 		_ = run.tx.Rollback(err.Error()) // nothing happened, whatever it returns
 	} else if word = run.settleAnswer(); run.outcome == outcomelog.NotStored {
@@ -181,7 +181,7 @@ func (run *execution) disposition(status int) disposal {
 	signIn, elsewhere := run.signsIn(status)
 	again, open := run.capture.semelSays(status)
 	released := releases(status) || signIn || again
-	failed := status >= http.StatusInternalServerError && !released
+	failed := !released && (status >= http.StatusInternalServerError || run.tx != nil && run.capture.layer == layerRecovered)
 	d := disposal{note: "answered " + strconv.Itoa(status)}
 	switch on5xx := run.m.set.On5xx; {
 	case open, elsewhere && on5xx == UnknownOn5xx: // it may be a bank's, where a payment goes on

@@ -50,7 +50,7 @@ func layer() string {
 	return ""
 }
 
-// failing looks at the layer that is writing a server error. It may be a second word, after the handler's own.
+// failing looks at the layer that is writing a server error, or any answer to a transaction. It may be a second word, after the handler's own.
 func (c *capture) failing(status int) {
 	if c.layer == "" {
 		c.layer = layer()

@@ -70,7 +70,7 @@ func deepPage(next http.Handler) http.Handler {
 	})
 }
 
-// timeoutHandler is what copies of net/http's are called, such as go-zero's. Its time is always up.
+// timeoutHandler has the name of net/http's, as go-zero's copy does. Its time is always up.
 type timeoutHandler struct{ next http.Handler }
 
 func (h *timeoutHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -262,24 +262,64 @@ func TestTimeoutHandlerOutside(t *testing.T) {
 	invoices.wantRan(t, "promise 3", 1)
 }
 
-// TestTransactionPanicRecoveredInside: promise 4: a panic rolls back, even after WriteHeader and below a layer that recovers it.
+// always200 answers like many services whose body alone says whether something went well.
+func always200(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if recover() != nil {
+				w.WriteHeader(http.StatusOK)
+				_, _ = io.WriteString(w, `{"code":500}`)
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// TestTransactionPanicRecoveredInside: promise 4: a panic rolls back, even after WriteHeader and below a layer that recovers it,
+// whatever that answers.
 func TestTransactionPanicRecoveredInside(t *testing.T) {
 	t.Parallel()
-	d := newTxDoor(t, nil, semelhttp.Options{})
-	fail := true
-	server := newServer(t, d.Handler(recovering(d.insert(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusCreated)
-		if fail {
-			panic("late")
+	for name, c := range map[string]struct {
+		layer  func(http.Handler) http.Handler
+		status int
+		early  bool // the handler has answered before it panics
+	}{
+		"500": {recovering, 500, true}, "200": {always200, 200, false}, "200 after 201": {always200, 200, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newTxDoor(t, nil, semelhttp.Options{})
+			fail := true
+			server := newServer(t, d.Handler(c.layer(d.insert(t, func(w http.ResponseWriter, _ *http.Request) {
+				if c.early || !fail {
+					w.WriteHeader(http.StatusCreated)
+				}
+				if fail {
+					panic("late")
+				}
+			}))))
+			if first := ask(t, server, "k1", "x"); first.status != c.status || first.word() != "released" {
+				t.Errorf("first: got %d %q, want %d released", first.status, first.word(), c.status)
+			}
+			d.wantRows(t, "x", 0)
+			fail = false
+			if second := ask(t, server, "k1", "x"); second.status != http.StatusCreated || second.word() != "executed" {
+				t.Errorf("second: got %d %q, want 201 executed", second.status, second.word())
+			}
+			d.wantRows(t, "x", 1)
+		})
+	}
+}
+
+// TestTransactionPanicStored: promise 4: where failures are stored, the answer of the layer is recorded, without the rows.
+func TestTransactionPanicStored(t *testing.T) {
+	t.Parallel()
+	d := newTxDoor(t, nil, semelhttp.Options{On5xx: semelhttp.StoreOn5xx})
+	server := newServer(t, d.Handler(always200(d.insert(t, func(http.ResponseWriter, *http.Request) { panic("late") }))))
+	for _, word := range []string{"executed", "replayed"} {
+		if got := ask(t, server, "k1", "x"); got.status != http.StatusOK || got.word() != word || got.body != `{"code":500}` {
+			t.Errorf("got %d %q %q, want 200 %s", got.status, got.word(), got.body, word)
 		}
-	}))))
-	if first := ask(t, server, "k1", "x"); first.status != http.StatusInternalServerError || first.word() != "released" {
-		t.Errorf("first: got %d %q, want 500 released", first.status, first.word())
+		d.wantRows(t, "x", 0)
 	}
-	d.wantRows(t, "x", 0)
-	fail = false
-	if second := ask(t, server, "k1", "x"); second.status != http.StatusCreated || second.word() != "executed" {
-		t.Errorf("second: got %d %q, want 201 executed", second.status, second.word())
-	}
-	d.wantRows(t, "x", 1)
 }
