@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Work is what a door does once.
+// Work has an effect, once behind a door.
 type Work = func(context.Context) error
 
 // Layer is a middleware of other people, around the work or around Semel's middleware.
 type Layer func(ctx context.Context, work Work) error
 
-// Do does the work within the layer. nil is no layer.
+// Do does the work within the layer, or alone where there is none.
 func (l Layer) Do(ctx context.Context, work Work) error {
 	if l == nil {
 		return work(ctx)
@@ -23,7 +23,7 @@ func (l Layer) Do(ctx context.Context, work Work) error {
 type Layered struct {
 	Outside, Inside Layer
 	Work            Work
-	// Effects is how often the work takes effect when the runner gives it out twice, and Unknown whether its outcome is then
+	// Effects counts what the work does when the runner gives it out twice, and Unknown says whether its outcome is then
 	// unknown. Otherwise it failed twice, with the word "declined".
 	Effects int
 	Unknown bool
