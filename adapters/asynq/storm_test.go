@@ -32,13 +32,9 @@ func TestKillStorm(t *testing.T) {
 	storm := claimtest.Storm{
 		Worker: func() *exec.Cmd { return storetest.Command(t, "storm", s.addr) },
 		Lost:   func() { s.expireAll(t) },
-		Effects: func() map[string]int {
-			found, err := s.redis.Do(t.Context(), s.redis.B().Hgetall().Key("effects").Build()).AsIntMap()
+		Effects: func() []string {
+			effects, err := s.redis.Do(t.Context(), s.redis.B().Lrange().Key("effects").Start(0).Stop(-1).Build()).AsStrSlice()
 			claimtest.NoError(t, err)
-			effects := map[string]int{}
-			for wish, n := range found {
-				effects[wish] = int(n)
-			}
 			return effects
 		},
 		Ended: func() (open int, done []string) {
@@ -77,7 +73,7 @@ func (s *shop) expireAll(t *testing.T) {
 	}
 }
 
-// stormWorker works until it is killed. Each effect is a number in Redis, with the digest of its claim next to it.
+// stormWorker works until it is killed. Each effect is an entry of a list in Redis, with the digest of its claim next to it.
 func stormWorker(ctx context.Context, args []string) error {
 	s, err := openShop(ctx, args[0])
 	if err != nil {
@@ -101,7 +97,7 @@ func stormWorker(ctx context.Context, args []string) error {
 	mux.HandleFunc("charge", func(ctx context.Context, task *asynq.Task) error {
 		claimtest.Stumble(ctx, 10*time.Millisecond)
 		for _, answer := range s.redis.DoMulti(ctx, s.redis.B().Multi().Build(),
-			s.redis.B().Hincrby().Key("effects").Field(string(task.Payload())).Increment(1).Build(),
+			s.redis.B().Rpush().Key("effects").Element(string(task.Payload())).Build(),
 			s.redis.B().Sadd().Key("digests").Member(semel.ClaimFrom(ctx).Digest().String()).Build(), s.redis.B().Exec().Build()) {
 			if err := answer.Error(); err != nil && !rueidis.IsRedisNil(err) {
 				return err

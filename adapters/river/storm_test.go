@@ -36,13 +36,7 @@ func TestKillStorm(t *testing.T) {
 			_, err := s.pool.Exec(t.Context(), "UPDATE river_job SET state = 'available', scheduled_at = now() WHERE state = 'running'")
 			claimtest.NoError(t, err)
 		},
-		Effects: func() map[string]int {
-			effects := map[string]int{}
-			for _, wish := range s.column(t, "SELECT order_id FROM effect") {
-				effects[wish]++
-			}
-			return effects
-		},
+		Effects: func() []string { return s.column(t, "SELECT order_id FROM effect") },
 		Ended: func() (open int, done []string) {
 			open = len(s.column(t, "SELECT args->>'order' FROM river_job WHERE finalized_at IS NULL"))
 			return open, s.column(t, "SELECT args->>'order' FROM river_job WHERE state = 'completed'")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -130,16 +131,10 @@ func TestKillStorm(t *testing.T) {
 		claimtest.NoError(t, err)
 	}
 	storm := claimtest.Storm{
-		Worker: func() *exec.Cmd { return storetest.Command(t, "storm", folder) },
-		Effects: func() map[string]int {
-			effects := map[string]int{}
-			for _, wish := range c.column(t, "SELECT message FROM effects") {
-				effects[wish]++
-			}
-			return effects
-		},
+		Worker:  func() *exec.Cmd { return storetest.Command(t, "storm", folder) },
+		Effects: func() []string { return strings.Fields(claimtest.Query(t, c.db, "SELECT message FROM effects")) },
 		Ended: func() (open int, done []string) {
-			left := c.column(t, "SELECT id FROM queue")
+			left := strings.Fields(claimtest.Query(t, c.db, "SELECT id FROM queue"))
 			if len(left) > 0 {
 				return len(left), nil
 			}
@@ -147,18 +142,4 @@ func TestKillStorm(t *testing.T) {
 		},
 	}
 	storm.Run(t)
-}
-
-func (c *consumer) column(t *testing.T, query string) (texts []string) {
-	t.Helper()
-	rows, err := c.db.QueryContext(t.Context(), query)
-	claimtest.NoError(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		text := ""
-		claimtest.NoError(t, rows.Scan(&text))
-		texts = append(texts, text)
-	}
-	claimtest.NoError(t, rows.Err())
-	return texts
 }

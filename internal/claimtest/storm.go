@@ -26,8 +26,8 @@ type Storm struct {
 	Worker func() *exec.Cmd
 	// Lost lets the runner give out again what a dead worker had, at once instead of after its own time. nil for a runner that does so soon.
 	Lost func()
-	// Effects counts the effects of each wish, as the workers wrote them.
-	Effects func() map[string]int
+	// Effects returns the wish of each effect, as the workers wrote them.
+	Effects func() []string
 	// Ended returns how many wishes the runner has not ended, and those that it takes for done.
 	Ended func() (open int, done []string)
 }
@@ -55,7 +55,7 @@ func (s *Storm) Run(t *testing.T) {
 	for n := range stormKills {
 		// The wishes are enough for all kills: one in each part of them.
 		at := (n + 1) * stormWishes / (stormKills + 3)
-		testserver.Eventually(t, fmt.Sprintf("%d effects", at), func() bool { return total(s.Effects()) >= at })
+		testserver.Eventually(t, fmt.Sprintf("%d effects", at), func() bool { return len(s.Effects()) >= at })
 		Stumble(t.Context(), 20*time.Millisecond)
 		i := rand.N(stormWorkers) //nolint:gosec // any worker will do.
 		kill(i)
@@ -86,7 +86,10 @@ func (s *Storm) start(t *testing.T) *exec.Cmd {
 // judge compares what the runner says with what has happened.
 func (s *Storm) judge(t *testing.T, done []string) {
 	t.Helper()
-	effects := s.Effects()
+	effects := map[string]int{}
+	for _, wish := range s.Effects() {
+		effects[wish]++
+	}
 	for _, wish := range Wishes() {
 		n, isDone := effects[wish], slices.Contains(done, wish)
 		if n != 1 || !isDone {
@@ -97,13 +100,6 @@ func (s *Storm) judge(t *testing.T, done []string) {
 	if len(effects) > 0 {
 		t.Errorf("effects of other wishes: %v", slices.Collect(maps.Keys(effects)))
 	}
-}
-
-func total(effects map[string]int) (n int) {
-	for _, of := range effects {
-		n += of
-	}
-	return n
 }
 
 // Stumble waits for a random time, at most d, so that a kill meets a worker at any point of its work.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
@@ -30,10 +30,7 @@ const (
 // storm kills the consumer at random instants, while messages are published once more, and counts the effects of each wish in a
 // database without a unique key.
 func storm(b *bench) {
-	deaths, wishes := 2, 80
-	if os.Getenv("SEMEL_LONG") != "" {
-		deaths, wishes = 12, 400
-	}
+	deaths, wishes := claimtest.Times(2, 12, 12), claimtest.Times(80, 400, 400)
 	a := assignment{Addr: b.direct, Topic: b.topic, Store: b.path, Wishes: filepath.Join(b.TempDir(), "wishes.db")}
 	db, err := openWishes(b.Context(), a.Wishes)
 	b.must(err)
@@ -79,15 +76,9 @@ func storm(b *bench) {
 func (b *bench) wishesIn(db *sql.DB) map[string]int {
 	b.Helper()
 	all := map[string]int{}
-	rows, err := db.QueryContext(b.Context(), "SELECT wish, COUNT(*) FROM effects GROUP BY wish")
-	b.must(err)
-	for rows.Next() {
-		var wish string
-		var n int
-		b.must(rows.Scan(&wish, &n))
-		all[wish] = n
+	for line := range strings.Lines(claimtest.Query(b, db, "SELECT wish FROM effects")) {
+		all[strings.TrimSuffix(line, "\n")]++
 	}
-	b.must(errors.Join(rows.Err(), rows.Close()))
 	return all
 }
 

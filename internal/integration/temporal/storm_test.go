@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -141,19 +142,7 @@ func TestKillStorm(t *testing.T) {
 		Worker: func() *exec.Cmd {
 			return storetest.Command(t, "storm", folder, s.GetFrontendHostPort(), s.GetDefaultNamespace())
 		},
-		Effects: func() map[string]int {
-			rows, err := db.QueryContext(t.Context(), "SELECT wish, count(*) FROM effects GROUP BY wish")
-			claimtest.NoError(t, err)
-			defer rows.Close()
-			effects := map[string]int{}
-			for rows.Next() {
-				wish, n := "", 0
-				claimtest.NoError(t, rows.Scan(&wish, &n))
-				effects[wish] = n
-			}
-			claimtest.NoError(t, rows.Err())
-			return effects
-		},
+		Effects: func() []string { return strings.Fields(claimtest.Query(t, db, "SELECT wish FROM effects")) },
 		Ended: func() (int, []string) {
 			mu.Lock()
 			defer mu.Unlock()
