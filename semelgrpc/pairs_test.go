@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/memdb"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelgrpc"
@@ -23,8 +24,8 @@ import (
 const pairField = "response_status.message"
 
 // serverRows has a value for every field of the server's options.
-func serverRows() []semelgrpc.Options {
-	return []semelgrpc.Options{
+func serverRows() []*semelgrpc.Options {
+	return []*semelgrpc.Options{
 		{},
 		{Metadata: "x-request-key"},
 		{Field: pairField},
@@ -43,9 +44,9 @@ func serverRows() []semelgrpc.Options {
 }
 
 // clientRows has a value for every field of the client's options.
-func clientRows() []semelgrpc.ClientOptions {
+func clientRows() []*semelgrpc.ClientOptions {
 	minted := 0
-	return []semelgrpc.ClientOptions{
+	return []*semelgrpc.ClientOptions{
 		{},
 		{Metadata: "x-request-key"},
 		{Field: pairField},
@@ -65,36 +66,19 @@ func named[T any](row T) (set []string) {
 	return set
 }
 
-// allNamed fails the test for a field that no row sets.
-func allNamed[T any](t *testing.T, rows []T) {
-	t.Helper()
-	missing := map[string]bool{}
-	for field := range reflect.TypeFor[T]().Fields() {
-		missing[field.Name] = true
-	}
-	for _, row := range rows {
-		for _, name := range named(row) {
-			delete(missing, name)
-		}
-	}
-	for name := range missing {
-		t.Errorf("%T.%s is new: give it a row", *new(T), name)
-	}
-}
-
 // TestPairsOfOptions: a call that is sent again after a lost answer takes effect once and gets the first answer, whatever the
 // options of both sides; or the first call is refused, names the option, and nothing ran.
 func TestPairsOfOptions(t *testing.T) {
 	t.Parallel()
 	servers, clients := serverRows(), clientRows()
-	allNamed(t, servers)
-	allNamed(t, clients)
+	claimtest.EveryFieldSet(t, servers...)
+	claimtest.EveryFieldSet(t, clients...)
 	for _, server := range servers {
 		for _, client := range clients {
 			for _, inside := range []string{"", "order, 17"} {
-				t.Run(fmt.Sprintf("%v/%v/%q", named(server), named(client), inside), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%v/%v/%q", named(*server), named(*client), inside), func(t *testing.T) {
 					t.Parallel()
-					tryPair(t, server, client, inside)
+					tryPair(t, *server, *client, inside)
 				})
 			}
 		}

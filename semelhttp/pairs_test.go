@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/pairs"
 	"github.com/semel-dev/semel/semelhttp"
@@ -33,20 +33,6 @@ func transportRows() map[string]func() *semelhttp.Transport {
 	}
 }
 
-// unset returns the fields that no value sets.
-func unset[T any](values ...*T) (names []string) {
-	for i := range reflect.TypeFor[T]().NumField() {
-		field, set := reflect.TypeFor[T]().Field(i), !reflect.TypeFor[T]().Field(i).IsExported()
-		for _, value := range values {
-			set = set || !reflect.ValueOf(value).Elem().Field(i).IsZero()
-		}
-		if !set {
-			names = append(names, field.Name)
-		}
-	}
-	return names
-}
-
 // TestPairsOfOptions: a request whose first answer is lost takes effect once and gets that answer, whatever the options of client and
 // server; or it is refused at once, by an answer that names the header, and has no effect.
 func TestPairsOfOptions(t *testing.T) {
@@ -60,11 +46,9 @@ func TestPairsOfOptions(t *testing.T) {
 	for _, client := range transportRows() {
 		transports = append(transports, client())
 	}
-	for _, missing := range [][]string{unset(options...), unset(fingerprints...), unset(transports...)} {
-		if len(missing) > 0 {
-			t.Errorf("options without a row: %v", missing)
-		}
-	}
+	claimtest.EveryFieldSet(t, options...)
+	claimtest.EveryFieldSet(t, fingerprints...)
+	claimtest.EveryFieldSet(t, transports...)
 	for name, client := range transportRows() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
