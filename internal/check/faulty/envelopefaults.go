@@ -73,22 +73,24 @@ const slowLookUp = 10 * time.Millisecond
 
 // enveloped puts a replay into another document.
 func enveloped(w http.ResponseWriter, a *Answer) {
+	writeReplay(w, `{"cached":true,"data":%s}`, a.Body.Bytes())
+}
+
+// writeReplay writes a body that a first answer does not have.
+func writeReplay(w http.ResponseWriter, format string, value []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Idempotent-Replayed", "true")
 	w.WriteHeader(http.StatusOK)
-	_, _ = fmt.Fprintf(w, `{"cached":true,"data":%s}`, a.Body.Bytes()) // the client may be gone
+	_, _ = fmt.Fprintf(w, format, value) // the client may be gone
 }
 
 var orderID = regexp.MustCompile(`"id":(\d+)`)
 
 // abridged writes a replay that has the number of the order and nothing else.
 func abridged(w http.ResponseWriter, a *Answer) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Idempotent-Replayed", "true")
-	w.WriteHeader(http.StatusOK)
-	order := "0"
+	order := []byte("0")
 	if found := orderID.FindSubmatch(a.Body.Bytes()); found != nil {
-		order = string(found[1])
+		order = found[1]
 	}
-	_, _ = fmt.Fprintf(w, `{"already":true,"order":%s}`, order) // the client may be gone
+	writeReplay(w, `{"already":true,"order":%s}`, order)
 }
