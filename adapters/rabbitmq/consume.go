@@ -77,8 +77,8 @@ type ConsumeOptions struct {
 //
 // It returns nil when ctx has ended and the running handlers have finished: their context is ctx, so a handler that must not be
 // interrupted detaches itself, as [inbox.Inbox.Handle] does. What was delivered and not handled goes back to the queue.
-// It returns an error when it cannot consume the queue at first; later it connects again, with pauses of up to half a second, and warns once about each reason for which the broker refuses: a
-// queue that it does not have may be one whose node is down.
+// It returns an error when it cannot consume the queue at first. Later it connects again, with pauses of up to half a second, and warns
+// once for each reason that the broker gives: a queue that is missing may be back when its node is.
 func Consume(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) error {
 	c, err := newConsumption(source, handle, o)
 	if err != nil {

@@ -42,8 +42,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Activities makes activities happen once. It is for worker.Options.Interceptors, after interceptors that only observe, recover panics or retry, and safe for concurrent use.
-// Make one with [New].
+// Activities makes activities happen once. It is for worker.Options.Interceptors, after interceptors that only observe, recover panics
+// or retry, and safe for concurrent use. Make one with [New].
 //
 // The activity's context ends with the claim of the attempt, which semel.ClaimFrom returns. Its error decides as in [semel.Do]: a plain error
 // says that nothing happened (or what Policy.UnknownOnError says), a panic, a time-out or a cancelled context that it is unknown; [semel.MarkReleased],

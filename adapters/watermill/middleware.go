@@ -29,9 +29,9 @@ type Options struct {
 }
 
 // Middleware returns a middleware for Router.AddMiddleware or Handler.AddMiddleware, inside of Watermill's Recoverer and Retry, and
-// outside of its Timeout. A Retry inside of it repeats the handler within one attempt. A middleware inside of it that recovers panics may
-// say that nothing happened when something did; the error of the Recoverer is recognised. The handler's context, msg.Context(), is that of the claim, or carries the
-// transaction.
+// outside of its Timeout. A Retry inside of it repeats the handler within one attempt. A middleware inside of it that recovers panics
+// hides that something may have happened, unless its error is recognised, as that of the Recoverer is. The handler's context,
+// msg.Context(), is that of the claim, or carries the transaction.
 //
 // A message that was handled, now or earlier, or that the inbox keeps in quarantine, is acknowledged. One that is to be
 // delivered again is not, after the wait that the inbox asks for, at most 30 s, in which the subscription waits.
