@@ -151,8 +151,8 @@ func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *int
 	return got
 }
 
-// deliver sends a request of an intent as it is, counts it, and keeps it as evidence. After a 429 it waits for as long as the answer
-// says and sends it once more.
+// deliver sends a request of an intent as it is, counts it, and keeps it as evidence. After a 429 it waits for as long as
+// the answer says and sends it once more.
 func (p *probe) deliver(ctx context.Context, label string, in *intent, r *wire.Request, m *wire.Manner) reply {
 	return p.deliverBy(ctx, &p.run.client, label, in, r, m)
 }

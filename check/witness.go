@@ -149,8 +149,8 @@ func (p *probe) witness(ctx context.Context, r reply) finding {
 	return incomplete("a request like that one, with a new key, got %s", got)
 }
 
-// blamed returns the answers whose requests need a witness: refusals, failures and missing ones, one for each shape. There is no
-// other empty key.
+// blamed returns the answers whose requests need a witness: refusals, failures and missing ones, one for each shape. A request with an
+// empty key gets none, since there is no second empty key.
 func (p *probe) blamed(by []reply) []reply {
 	var all []reply
 	had := map[string]bool{}

@@ -98,7 +98,7 @@ func wishOf(m *outbox.Message) string { return m.ID + " of " + m.Key }
 
 const insertWish = "INSERT INTO effects (wish) VALUES (?)"
 
-// weather consumes during a storm.
+// weather consumes until it is killed, or its input ends.
 func (a *assignment) weather(ctx context.Context, d Driver) error {
 	lasting := context.WithoutCancel(ctx)
 	db, err := openWishes(lasting, a.Wishes)
