@@ -97,7 +97,8 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 
 func (s *shop) newServer() *asynq.Server {
 	return asynq.NewServer(asynq.RedisClientOpt{Addr: s.addr}, asynq.Config{
-		LogLevel: asynq.FatalLevel, TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
+		Queues: map[string]int{"default": 1, "eu": 1, "us": 1}, LogLevel: asynq.FatalLevel,
+		TaskCheckInterval: 10 * time.Millisecond, DelayedTaskCheckInterval: 50 * time.Millisecond,
 		IsFailure: semelasynq.IsFailure, RetryDelayFunc: soon,
 	})
 }
