@@ -61,6 +61,10 @@ class Client(httpx.Client):
         mounts = {pattern: base and _Transport(base, retry, names) for pattern, base in self._mounts.items()}
         self._mounts = mounts  # None means the client's own transport
 
+    def build_request(self, *what: Any, **options: Any) -> httpx.Request:
+        _refuse_key(self)
+        return super().build_request(*what, **options)
+
 
 class AsyncClient(httpx.AsyncClient):
     """httpx.AsyncClient, as Client is httpx.Client. A cancelled request keeps its key."""
@@ -72,14 +76,23 @@ class AsyncClient(httpx.AsyncClient):
         mounts = {pattern: base and _AsyncTransport(base, retry, names) for pattern, base in self._mounts.items()}
         self._mounts = mounts
 
+    def build_request(self, *what: Any, **options: Any) -> httpx.Request:
+        _refuse_key(self)
+        return super().build_request(*what, **options)
+
 
 def _names(client: Union[httpx.Client, httpx.AsyncClient], methods: Collection[str]) -> FrozenSet[str]:
     """Returns the methods as httpx writes them, and refuses options that would protect nothing, or lose a request."""
     if isinstance(methods, str):
         raise TypeError(f'methods is a collection of names, such as {{"{methods}"}}')
+    _refuse_key(client)
+    return frozenset(name.upper() for name in methods)
+
+
+def _refuse_key(client: Union[httpx.Client, httpx.AsyncClient]) -> None:
+    """Refuses a key for every request of a client: the second would get the answer of the first."""
     if HEADER in client.headers:
         raise ValueError(f"{HEADER} names one request: give it to the request (headers=semel.headers(key)), not to the client")
-    return frozenset(name.upper() for name in methods)
 
 
 class _Transport(httpx.BaseTransport):

@@ -201,6 +201,15 @@ class Clients:
             self.assertEqual((len(self.service.effects), len(set(self.service.effects))), (2, 1))
 
 
+class HeadersOfClients(unittest.TestCase):
+    def test_key_of_every_request(self) -> None:
+        for library in (semel.httpx.Client, semel.httpx.AsyncClient):
+            client = library()
+            client.headers.update(semel.headers("k"))
+            with self.assertRaisesRegex(ValueError, "names one request"):
+                client.build_request("POST", FAR)
+
+
 class Sync(Clients.Case):
     base, app, library = httpx.HTTPTransport, Wsgi, httpx.Client
 
