@@ -63,9 +63,10 @@ export class Shell {
   async #fetch(request: Request, opening: Promise<Cache | undefined>): Promise<Response> {
     const patience = request.mode === "navigate" ? undefined : { signal: AbortSignal.timeout(lateMs) }; // a page's request takes none
     const response = await fetch(request, patience);
-    this.#silent = false;
-    if (this.#isFile(request, response)) {
-      await response.clone().arrayBuffer();
+    const isFile = this.#isFile(request, response);
+    if (isFile) await response.clone().arrayBuffer();
+    this.#silent = false; // not before: its header may have come long ago
+    if (isFile) {
       await (await opening)?.put(request, response.clone()).catch(() => undefined); // no room: the older one stays
     }
     return response;

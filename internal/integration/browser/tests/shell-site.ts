@@ -11,7 +11,7 @@ const dist = resolve(import.meta.dirname, "../../../../web/dist");
 export const scripts = 20;
 
 /** How a request for a file of the shell is answered. */
-export type Mode = "answered" | "silent" | "held" | "stalled" | "cut" | "signed-out" | "to-sign-in" | number;
+export type Mode = "answered" | "silent" | "held" | "half-held" | "stalled" | "cut" | "signed-out" | "to-sign-in" | number;
 
 /** A server with a page that loads without a network. */
 export class ShellSite {
@@ -37,6 +37,10 @@ export class ShellSite {
     const { mode } = this;
     if (mode === "silent") return;
     if (mode === "held") return void this.#held.push(() => this.#answer(path, response));
+    if (mode === "half-held") { // its header comes at once
+      response.writeHead(200, { "Content-Type": path.endsWith(".js") ? "text/javascript" : "text/html" }).flushHeaders();
+      return void this.#held.push(() => this.#answer(path, response));
+    }
     if (mode === "stalled" || mode === "cut") {
       response.writeHead(200, { "Content-Type": path.endsWith(".js") ? "text/javascript" : "text/html", "Content-Length": "1000" });
       response.write("<h1>half");
@@ -68,11 +72,12 @@ export class ShellSite {
 }
 
 function script(response: ServerResponse, text: string): void {
-  response.writeHead(200, { "Content-Type": "text/javascript", "Cache-Control": "no-store" }).end(text);
+  if (!response.headersSent) response.writeHead(200, { "Content-Type": "text/javascript", "Cache-Control": "no-store" });
+  response.end(text);
 }
 
 function html(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { "Content-Type": "text/html", "Cache-Control": "no-store" });
+  if (!response.headersSent) response.writeHead(status, { "Content-Type": "text/html", "Cache-Control": "no-store" });
   response.end(`<!doctype html><title>Shell</title><link rel="icon" href="data:,">${text}`);
 }
 

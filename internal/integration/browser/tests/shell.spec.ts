@@ -41,9 +41,9 @@ for (const [name, mode] of ways) {
   });
 }
 
-test("a late answer is kept for the next time", async ({ page, site }) => {
+for (const mode of ["held", "half-held"] as const) test(`a late answer is kept for the next time (${mode})`, async ({ page, site }) => {
   await installed(page, site);
-  site.mode = "held";
+  site.mode = mode;
   await page.goto(`${site.url}/page.html`, { timeout: 30_000 });
   await expect(heading(page)).toHaveText("page 1, script 1");
   site.release();
