@@ -150,7 +150,7 @@ func (p *probe) witness(ctx context.Context, r reply) finding {
 }
 
 // blamed returns the answers whose requests need a witness: refusals, failures and missing ones, one for each shape. A request with an
-// empty key gets none, since there is no second empty key.
+// empty key gets none, because every empty key is the same one.
 func (p *probe) blamed(by []reply) []reply {
 	var all []reply
 	had := map[string]bool{}
