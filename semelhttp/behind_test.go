@@ -1,6 +1,7 @@
 package semelhttp_test
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"maps"
@@ -23,9 +24,32 @@ func inFrontOf(t *testing.T, inner *httptest.Server, o semelhttp.Options) *httpt
 		noError(t, err)
 		defer func() { _ = answer.Body.Close() }()
 		maps.Copy(w.Header(), answer.Header)
+		coding := r.Header.Get("X-Compress")
+		if coding == "" || answer.StatusCode < http.StatusBadRequest {
+			w.WriteHeader(answer.StatusCode)
+			_, _ = io.Copy(w, answer.Body)
+			return
+		}
+		w.Header().Del("Content-Length")
+		w.Header().Set("Content-Encoding", coding)
 		w.WriteHeader(answer.StatusCode)
-		_, _ = io.Copy(w, answer.Body)
+		packed := gzip.NewWriter(w) // br is only a name that cannot be read
+		_, _ = io.Copy(packed, answer.Body)
+		noError(t, packed.Close())
 	})
+}
+
+// TestSemelBehindACompression (promise 2): a refusal that a layer or proxy of the service compresses says the same.
+func TestSemelBehindACompression(t *testing.T) {
+	t.Parallel()
+	for coding, statuses := range map[string][]int{"gzip": {409, 503}, "br": {409}} {
+		for _, inFlight := range statuses {
+			t.Run(fmt.Sprint(coding, inFlight), func(t *testing.T) {
+				t.Parallel()
+				semelBehindSemel(t, inFlight, "*/*", semelhttp.StoreOn5xx, "X-Compress", coding)
+			})
+		}
+	}
 }
 
 // TestSemelBehindSemel (promise 2): a service that uses Semel says that the same intent is still running. That is not the outcome: a
@@ -45,7 +69,7 @@ func TestSemelBehindSemel(t *testing.T) {
 }
 
 // semelBehindSemel sends a request through two doors while the inner one is at work on it, and afterwards.
-func semelBehindSemel(t *testing.T, inFlight int, accept string, on5xx semelhttp.On5xx) {
+func semelBehindSemel(t *testing.T, inFlight int, accept string, on5xx semelhttp.On5xx, header ...string) {
 	t.Helper()
 	var invoices counter
 	d := newDoor(t, doorOptions{policy: semel.Policy{Wait: semel.NoWait}, Options: semelhttp.Options{InFlightStatus: inFlight}})
@@ -55,16 +79,17 @@ func semelBehindSemel(t *testing.T, inFlight int, accept string, on5xx semelhttp
 	if accept == "text/html" {
 		want = http.StatusConflict
 	}
-	first := ask(t, outer, "k1", "x", "Accept", accept)
+	header = append(header, "Accept", accept)
+	first := ask(t, outer, "k1", "x", header...)
 	if first.status != want || first.word() != "released" {
 		t.Errorf("while it runs: got %d %q, want %d released", first.status, first.word(), want)
 	}
 	finish()
-	second := ask(t, outer, "k1", "x", "Accept", accept)
+	second := ask(t, outer, "k1", "x", header...)
 	if second.status != http.StatusCreated {
 		t.Errorf("afterwards: got %d %s, want the answer", second.status, second.body)
 	}
-	wantReplay(t, second, ask(t, outer, "k1", "x", "Accept", accept))
+	wantReplay(t, second, ask(t, outer, "k1", "x", header...))
 	invoices.wantRan(t, "promise 1", 1)
 }
 
