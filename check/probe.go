@@ -66,7 +66,7 @@ func (r reply) busy() bool { return r.in(http.StatusTooManyRequests, http.Status
 // judged passes if the answer settles something, unlike no answer or one that asks to come again later.
 func (r reply) judged() finding {
 	if !r.answered() || r.busy() {
-		return incomplete("a request was answered %s", r)
+		return incomplete("a request got %s", r)
 	}
 	return passed()
 }
