@@ -81,9 +81,9 @@ func (f finding) after(words string) finding {
 	return f
 }
 
-// as replaces the verdict.
-func (f finding) as(v Verdict) finding {
-	f.verdict = v
+// unjudged takes the verdict back.
+func (f finding) unjudged() finding {
+	f.verdict = Incomplete
 	return f
 }
 

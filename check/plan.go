@@ -223,7 +223,7 @@ func (p *Plan) runAgain(ctx context.Context, s *session, first *probe, f finding
 	most := first.check.requests(p.config)
 	if most > s.reruns {
 		if f.verdict == Fail {
-			f = f.because("%s; but the answers may have come from a service that was busy or away", f.reason).as(Incomplete)
+			f = f.because("%s; but the answers may have come from a service that was busy or away", f.reason).unjudged()
 		}
 		return f
 	}
@@ -234,11 +234,11 @@ func (p *Plan) runAgain(ctx context.Context, s *session, first *probe, f finding
 	first.exchanges, first.replies = append(first.exchanges, probe.exchanges...), append(first.replies, probe.replies...)
 	switch {
 	case f.verdict == Incomplete && again && second.verdict == Fail:
-		return second.because("%s; but the first time, it could not be judged: %s", second.reason, f.reason).as(Incomplete)
+		return second.because("%s; but the first time, it could not be judged: %s", second.reason, f.reason).unjudged()
 	case f.verdict == Incomplete:
 		return second
 	case second.verdict == Fail:
 		return second
 	}
-	return f.because("%s; but that was not seen again", f.reason).as(Incomplete)
+	return f.because("%s; but that was not seen again", f.reason).unjudged()
 }

@@ -74,7 +74,7 @@ func (p *Plan) confirm(ctx context.Context, s *session, of *probe, f finding) (_
 	}
 	for _, r := range c.blamed(f.by) {
 		if w := c.witness(ctx, r); !w.ok() {
-			return f.because("%s; but %s", f.reason, w.reason).as(Incomplete), false
+			return f.because("%s; but %s", f.reason, w.reason).unjudged(), false
 		}
 	}
 	return f, slices.ContainsFunc(of.restsOn(&f), of.isOdd)

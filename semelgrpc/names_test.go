@@ -23,6 +23,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	second := func(caller, key, amount string, cacheable bool) claimtest.Proof {
 		return func(t *testing.T) (int, int) {
+			t.Helper()
 			d := newDoor(t, doorOptions{scope: func(ctx context.Context, method string) (string, error) {
 				return semelgrpc.ScopeBy(func(context.Context) string { return metadata.ValueFromIncomingContext(ctx, "account")[0] })(ctx, method)
 			}})

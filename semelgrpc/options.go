@@ -104,7 +104,7 @@ func fieldPath(field string) (path []protoreflect.Name, err error) {
 	}
 	for name := range strings.SplitSeq(field, ".") {
 		if !protoreflect.Name(name).IsValid() {
-			return nil, fmt.Errorf("Field %q is not a path of field names", field)
+			return nil, fmt.Errorf("the option Field, %q, is not a path of field names", field)
 		}
 		path = append(path, protoreflect.Name(name))
 	}

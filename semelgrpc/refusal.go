@@ -135,7 +135,7 @@ func refuse(ctx context.Context, err error) (*status.Status, outcomelog.Outcome)
 		if errors.Is(err, semel.ErrKeyInvalid) {
 			row.text += strings.TrimPrefix(err.Error(), semel.ErrKeyInvalid.Error())
 		}
-		if row.err == errKeyMissing {
+		if row.err == errKeyMissing { //nolint:errorlint // the row of the table.
 			row.text += strings.TrimPrefix(err.Error(), errKeyMissing.Error())
 		}
 		if errors.Is(err, semel.ErrUnknown) && after > 0 { // the next attempt looks it up

@@ -107,7 +107,7 @@ func TestLayers(t *testing.T) {
 		"late, after an answer":  {nil, late, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, 201, "executed", 1},
 		"panic after an answer":  {nil, named, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated); panic("late") }, 500, "unknown", 1},
 		"aborted":                {recovering, nil, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 500, "unknown", 1},
-		"panic(nil)":             {nil, recovering, func(http.ResponseWriter, *http.Request) { panic(nil) }, 500, "unknown", 1}, //nolint:govet // what some code does.
+		"panic(nil)":             {nil, recovering, func(http.ResponseWriter, *http.Request) { panic(nil) }, 500, "unknown", 1},
 		"a panic below a panic":  {nil, recovering, func(http.ResponseWriter, *http.Request) { defer func() { panic("two") }(); panic("one") }, 500, "unknown", 1},
 		"the door in a deferred": {deferring, nil, fails, 500, "released", 2},
 	} {

@@ -21,7 +21,10 @@ func TestNames(t *testing.T) {
 	other := func(change func(*wish)) claimtest.Proof {
 		second := first
 		change(&second)
-		return func(t *testing.T) (int, int) { return askBoth(t, first, second) }
+		return func(t *testing.T) (int, int) {
+			t.Helper()
+			return askBoth(t, first, second)
+		}
 	}
 	claimtest.Names(t, "HTTP", map[string]claimtest.Proof{
 		"caller":     other(func(w *wish) { w.caller = "bo" }),

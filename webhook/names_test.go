@@ -17,6 +17,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	second := func(endpoint, path, id, text string) claimtest.Proof {
 		return func(t *testing.T) (int, int) {
+			t.Helper()
 			r := receive(t, webhook.VerifierOptions{Secrets: []string{whsec}}, nil)
 			answers := []answer{r.deliver(t, http.MethodPost, "/", body, standard())}
 			if endpoint != "payments" { // another one of the same store

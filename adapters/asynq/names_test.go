@@ -23,7 +23,10 @@ func TestNames(t *testing.T) {
 	other := func(change func(*sent)) claimtest.Proof {
 		second := first
 		change(&second)
-		return func(t *testing.T) (int, int) { return handle(t, 0, first, second) }
+		return func(t *testing.T) (int, int) {
+			t.Helper()
+			return handle(t, 0, first, second)
+		}
 	}
 	claimtest.Names(t, "Asynq", map[string]claimtest.Proof{
 		"queue":          other(func(s *sent) { s.queue = "us" }),
@@ -32,6 +35,7 @@ func TestNames(t *testing.T) {
 		"enqueued again": other(func(*sent) {}),
 		"payload":        other(func(s *sent) { s.payload = "9999" }),
 		"retry": func(t *testing.T) (int, int) { // the second attempt of one task, whose first is recorded and lost
+			t.Helper()
 			return handle(t, 1, first)
 		},
 	})

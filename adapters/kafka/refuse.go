@@ -49,7 +49,7 @@ func find(ctx context.Context, client *kgo.Client, source Source, log *slog.Logg
 	ask.AllowAutoTopicCreation = client.OptValue(kgo.AllowAutoTopicCreation) == any(true)
 	for _, name := range source.Topics {
 		topic := kmsg.NewMetadataRequestTopic()
-		topic.Topic = kmsg.StringPtr(name)
+		topic.Topic = new(name)
 		ask.Topics = append(ask.Topics, topic)
 	}
 	for unknown := 0; ctx.Err() == nil; waiting.Sleep(ctx, errorPause) {
@@ -62,7 +62,7 @@ func find(ctx context.Context, client *kgo.Client, source Source, log *slog.Logg
 		}
 		switch {
 		case err == nil || ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the consumer ends with its context.
 		case final(err):
 			return refused("find the topics", err)
 		case errors.Is(err, kerr.UnknownTopicOrPartition):

@@ -40,8 +40,11 @@ func TestRefused(t *testing.T) {
 		"missing topic":    {group, []string{topic, "orderz"}, nil, nil, "make the topic first"},
 		"impossible topic": {group, []string{"a/b"}, nil, nil, "topic a/b"},
 		"session too short": {
-			group, []string{topic}, nil,
-			[]kgo.Opt{kgo.SessionTimeout(200 * time.Millisecond), kgo.HeartbeatInterval(50 * time.Millisecond)}, "INVALID_SESSION_TIMEOUT",
+			group,
+			[]string{topic},
+			nil,
+			[]kgo.Opt{kgo.SessionTimeout(200 * time.Millisecond), kgo.HeartbeatInterval(50 * time.Millisecond)},
+			"INVALID_SESSION_TIMEOUT",
 		},
 		"wrong password":        {group, []string{topic}, as("admin", "guess"), nil, "SASL_AUTHENTICATION_FAILED"},
 		"no right to the topic": {group, []string{topic}, as("nobody", "x"), nil, "TOPIC_AUTHORIZATION_FAILED"},
@@ -51,7 +54,8 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := []kfake.Opt{kfake.NumBrokers(1), kfake.SeedTopics(1, topic), kfake.EnableSASL(), kfake.EnableACLs(),
+			opts := []kfake.Opt{
+				kfake.NumBrokers(1), kfake.SeedTopics(1, topic), kfake.EnableSASL(), kfake.EnableACLs(),
 				kfake.Superuser("PLAIN", "admin", "admin"), kfake.User("PLAIN", "nobody", "x"), kfake.User("PLAIN", "reader", "x", read),
 			}
 			cluster, err := kfake.NewCluster(opts...)
@@ -59,12 +63,12 @@ func TestRefused(t *testing.T) {
 			t.Cleanup(cluster.Close)
 			cluster.ControlKey(int16(kmsg.SASLAuthenticate), func(request kmsg.Request) (kmsg.Response, error, bool) {
 				cluster.KeepControl()
-				ask := request.(*kmsg.SASLAuthenticateRequest) //nolint:errcheck // it is one.
+				ask := request.(*kmsg.SASLAuthenticateRequest)
 				if !strings.HasSuffix(string(ask.SASLAuthBytes), "guess") {
 					return nil, nil, false
 				}
-				answer := ask.ResponseKind().(*kmsg.SASLAuthenticateResponse) //nolint:errcheck // it is one.
-				answer.ErrorCode = kerr.SaslAuthenticationFailed.Code         // as Kafka does, where kfake hangs up
+				answer := ask.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+				answer.ErrorCode = kerr.SaslAuthenticationFailed.Code // as Kafka does, where kfake hangs up
 				return answer, nil, true
 			})
 			seeds, admin := kgo.SeedBrokers(cluster.ListenAddrs()...), as("admin", "admin")

@@ -68,7 +68,7 @@ func foreign(ctx context.Context, addr, topic string, m inbox.Message) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // what was confirmed is there.
+	defer conn.Close()
 	ch, err := conn.Channel()
 	if err == nil {
 		err = ch.Confirm(false)

@@ -46,7 +46,10 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	const again = "UPDATE river_job SET state = 'available', finalized_at = NULL, scheduled_at = now()"
 	row := func(insert bool, sql string) claimtest.Proof {
-		return func(t *testing.T) (int, int) { return handOut(t, insert, sql) }
+		return func(t *testing.T) (int, int) {
+			t.Helper()
+			return handOut(t, insert, sql)
+		}
 	}
 	claimtest.Names(t, "River", map[string]claimtest.Proof{
 		"id":              row(true, ""),

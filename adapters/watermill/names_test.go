@@ -25,7 +25,10 @@ func TestNames(t *testing.T) {
 	other := func(change func(*post)) claimtest.Proof {
 		second := first
 		change(&second)
-		return func(t *testing.T) (int, int) { return receiveBoth(t, first, second) }
+		return func(t *testing.T) (int, int) {
+			t.Helper()
+			return receiveBoth(t, first, second)
+		}
 	}
 	claimtest.Names(t, "Watermill", map[string]claimtest.Proof{
 		"consumer":        other(func(p *post) { p.consumer = "shipping" }),

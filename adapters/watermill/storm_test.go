@@ -90,16 +90,16 @@ func stormWorker(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	elsewhere := semelwatermill.Middleware(c.inbox.Handle, nil)
-	rows := semelwatermill.Middleware(func(ctx context.Context, m inbox.Message, fn inbox.Handler) inbox.Verdict {
+	elsewhere := semelwatermill.Middleware(c.inbox.Handle, nil)                                                    //nolint:contextcheck // a message brings its context.
+	rows := semelwatermill.Middleware(func(ctx context.Context, m inbox.Message, fn inbox.Handler) inbox.Verdict { //nolint:contextcheck // a message brings its context.
 		return c.inbox.HandleTx(ctx, c.store.Transactor(), m, fn)
 	}, nil)
 	for range lanes / 2 {
-		add(router, "rows", &queue{db: c.db}, rows, func(ctx context.Context, id string) error {
+		add(router, "rows", &queue{db: c.db}, rows, func(ctx context.Context, id string) error { //nolint:contextcheck // a message brings its context.
 			_, err := sqlitetx.TxFrom(ctx).ExecContext(ctx, "INSERT INTO effects VALUES (?)", id)
 			return err
 		})
-		add(router, "elsewhere", &queue{db: c.db}, elsewhere, func(ctx context.Context, id string) error {
+		add(router, "elsewhere", &queue{db: c.db}, elsewhere, func(ctx context.Context, id string) error { //nolint:contextcheck // a message brings its context.
 			claimtest.Stumble(ctx, 10*time.Millisecond)
 			_, err := c.db.ExecContext(ctx, "INSERT INTO effects VALUES (?)", id)
 			claimtest.Stumble(ctx, 10*time.Millisecond)

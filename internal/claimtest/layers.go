@@ -31,7 +31,7 @@ type Layered struct {
 
 // Layers are every order of a runner's middleware and a layer.
 func Layers() map[string]Layered {
-	panics := func(context.Context) error { panic("after the effect") }
+	panics := func(context.Context) error { panic("after the effect") } //nolint:forbidigo // the panic is tried.
 	fails := func(context.Context) error { return errors.New("card declined") }
 	return map[string]Layered{
 		"no-layer":         {nil, nil, panics, 1, true},

@@ -24,7 +24,7 @@ func TestNamesAreProved(t *testing.T) {
 		case e.Name() != "names_test.go":
 			return nil
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // a file of this tree.
+		text, err := os.ReadFile(path)
 		tests.Write(text)
 		return err
 	}))

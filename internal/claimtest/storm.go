@@ -66,7 +66,7 @@ func (s *Storm) Run(t *testing.T) {
 	}
 	var done []string
 	testserver.Eventually(t, "the runner has ended all wishes", func() bool {
-		open := 0
+		var open int
 		open, done = s.Ended()
 		return open == 0
 	})

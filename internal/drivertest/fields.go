@@ -154,13 +154,33 @@ func (b *bench) wantArrived(name string, sent, got inbox.Message) {
 	}
 }
 
+// invalid returns messages that an outbox refuses.
+func invalid() []outbox.Message {
+	long := strings.Repeat("x", 10_000)
+	return []outbox.Message{
+		{ID: long},
+		{ID: "a\x00"},
+		{ID: "cafe\u0301"},
+		{ID: "a", Key: "\xff"},
+		{ID: "a", Key: "a\nb"},
+		{ID: "a", Key: long},
+		{ID: "a", Header: map[string]string{"A": "a\nb"}},
+		{ID: "a", Header: map[string]string{"A": "\xff"}},
+		{ID: "a", Header: map[string]string{"": "a"}},
+	}
+}
+
 // published lets a relay and a publisher send what an outbox takes, and what it does not.
 func published(b *bench) {
 	good := []outbox.Message{
-		{ID: "plain", Key: "customer-17", Body: []byte("Ada")}, {ID: "no key", Body: []byte("Ada")},
-		{ID: "tombstone", Key: "customer-17"}, {ID: "tombstone with headers", Key: "customer-17", Header: map[string]string{"A": "b"}},
-		{ID: "empty body", Key: "customer-17", Body: []byte{}}, {ID: "binary body", Body: []byte{0, 0xff}},
-		{ID: "headers", Header: map[string]string{"Empty": "", "x-TRACE": "1", "X-Trace": "ä"}}, {ID: "key of words", Key: "Zoë Müller & Söhne", Body: []byte{}},
+		{ID: "plain", Key: "customer-17", Body: []byte("Ada")},
+		{ID: "no key", Body: []byte("Ada")},
+		{ID: "tombstone", Key: "customer-17"},
+		{ID: "tombstone with headers", Key: "customer-17", Header: map[string]string{"A": "b"}},
+		{ID: "empty body", Key: "customer-17", Body: []byte{}},
+		{ID: "binary body", Body: []byte{0, 0xff}},
+		{ID: "headers", Header: map[string]string{"Empty": "", "x-TRACE": "1", "X-Trace": "ä"}},
+		{ID: "key of words", Key: "Zoë Müller & Söhne", Body: []byte{}},
 	}
 	arrived := &seen{all: map[string][]inbox.Message{}}
 	stop := b.consume(1, func(ctx context.Context, m inbox.Message) inbox.Verdict {
@@ -184,11 +204,7 @@ func published(b *bench) {
 		good[i].Header[caseHeader] = good[i].ID
 		b.must(add(good[i]))
 	}
-	long := strings.Repeat("x", 10_000)
-	for _, m := range []outbox.Message{
-		{ID: long}, {ID: "a\x00"}, {ID: "cafe\u0301"}, {ID: "a", Key: "\xff"}, {ID: "a", Key: "a\nb"}, {ID: "a", Key: long},
-		{ID: "a", Header: map[string]string{"A": "a\nb"}}, {ID: "a", Header: map[string]string{"A": "\xff"}}, {ID: "a", Header: map[string]string{"": "a"}},
-	} {
+	for _, m := range invalid() {
 		if m.Topic = b.topic; !errors.Is(add(m), outbox.ErrInvalid) {
 			b.Errorf("an outbox takes %.100v", m)
 		}

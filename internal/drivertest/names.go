@@ -16,6 +16,7 @@ func Names(t *testing.T, door string, d Driver) {
 	t.Helper()
 	two := func(change func(*outbox.Message)) claimtest.Proof {
 		return func(t *testing.T) (int, int) {
+			t.Helper()
 			b := newBench(t, d, d.Addr(t))
 			first := b.message("m", "one")
 			second := first
@@ -28,6 +29,7 @@ func Names(t *testing.T, door string, d Driver) {
 	}
 	nameless := func(n int32) claimtest.Proof {
 		return func(t *testing.T) (int, int) {
+			t.Helper()
 			b := newBench(t, d, d.Addr(t))
 			return b.handled(handling{messages: n}, func() {
 				for range n {
@@ -42,10 +44,12 @@ func Names(t *testing.T, door string, d Driver) {
 		"body":       two(func(m *outbox.Message) { m.Body = []byte("body of another message") }),
 		"key":        two(func(m *outbox.Message) { m.Key = "another" }),
 		"delivered again": func(t *testing.T) (int, int) {
+			t.Helper()
 			b := newBench(t, d, d.Addr(t))
 			return b.handled(handling{messages: 1, lost: 1}, func() { b.publish([]outbox.Message{b.message("m", "")}) })
 		},
 		"consumer": func(t *testing.T) (int, int) {
+			t.Helper()
 			b := newBench(t, d, d.Addr(t))
 			guard := claimtest.Guard(t, b.store, nil)
 			other, err := inbox.New(guard, &inbox.Options{Consumer: consumerName + " too"})
@@ -71,7 +75,7 @@ type handling struct {
 // many messages were put into quarantine.
 func (b *bench) handled(h handling, send func()) (ran, quarantined int) {
 	var runs, delivered, kept, again atomic.Int32
-	effect := func(context.Context, inbox.Message) error {
+	effect := func(context.Context, inbox.Message) error { //nolint:unparam // it is an inbox.Handler.
 		runs.Add(1)
 		return nil
 	}

@@ -47,7 +47,7 @@ func storm(b *bench) {
 		child, before := b.startChild(a), len(b.wishesIn(db))
 		enough := before + rand.IntN(wishes/(deaths+1)) //nolint:gosec // any instant will do.
 		testserver.Eventually(b, "the consumer is at work", func() bool { return len(b.wishesIn(db)) > enough })
-		time.Sleep(rand.N(2 * mostWork)) //nolint:gosec // any instant will do.
+		claimtest.Stumble(b.Context(), 2*mostWork)
 		b.must(child.cmd.Process.Kill())
 		<-child.ended //nolint:errcheck // it was killed
 		done := b.wishesIn(db)
@@ -133,16 +133,16 @@ func (a *assignment) weather(ctx context.Context, d Driver) error {
 	err = d.Consume(ctx, a.Addr, a.Topic, 4, func(ctx context.Context, m inbox.Message) inbox.Verdict {
 		if strings.HasPrefix(m.ID, rowsPrefix) {
 			return together.HandleTx(ctx, rows.Transactor(), m, func(ctx context.Context, m inbox.Message) error {
-				time.Sleep(rand.N(mostWork)) //nolint:gosec // any time will do.
+				claimtest.Stumble(ctx, mostWork)
 				_, err := sqlitetx.TxFrom(ctx).ExecContext(ctx, insertWish, wish(&m))
-				time.Sleep(rand.N(mostWork)) //nolint:gosec // any time will do.
+				claimtest.Stumble(ctx, mostWork)
 				return err
 			})
 		}
 		return apart.Handle(ctx, m, func(ctx context.Context, m inbox.Message) error {
-			time.Sleep(rand.N(mostWork)) //nolint:gosec // any time will do.
+			claimtest.Stumble(ctx, mostWork)
 			_, err := db.ExecContext(ctx, insertWish, wish(&m))
-			time.Sleep(rand.N(mostWork)) //nolint:gosec // any time will do.
+			claimtest.Stumble(ctx, mostWork)
 			return err
 		})
 	})

@@ -92,12 +92,12 @@ func TestManyErrors(t *testing.T) {
 }
 
 // PanicAtFloor holds what was recovered.
-type PanicAtFloor struct{ Value any }
+type PanicAtFloor struct{ Value any } //nolint:errname // the name is tried.
 
 func (PanicAtFloor) Error() string { return "caught" }
 
 // PanicButton does not.
-type PanicButton struct{ Floor int }
+type PanicButton struct{ Floor int } //nolint:errname // the name is tried.
 
 func (*PanicButton) Error() string { return "pressed" }
 
@@ -119,7 +119,7 @@ func TestNamesOfPanics(t *testing.T) {
 }
 
 // caughtPanic is an error of a layer that recovers.
-type caughtPanic struct{ value string }
+type caughtPanic struct{ value string } //nolint:errname // the name is tried.
 
 func (caughtPanic) Error() string { return "caught" }
 

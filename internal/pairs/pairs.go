@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/memdb"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -130,7 +132,7 @@ func (s *Server) order(row string) http.Handler {
 }
 
 func reply(w http.ResponseWriter, value any) {
-	_ = json.NewEncoder(w).Encode(value) // the caller may have gone
+	_, _ = w.Write(must.Get(json.Marshal(value))) // the caller may have gone
 }
 
 // losing loses each second answer, the first among them, unless it is a refusal.
@@ -146,12 +148,10 @@ func losing(next http.Handler) http.Handler {
 			now := lost
 			mu.Unlock()
 			if now {
-				panic(http.ErrAbortHandler)
+				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to give no answer.
 			}
 		}
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes())
 	})

@@ -37,7 +37,7 @@ func readOrder(r *http.Request) (Order, *refusal) {
 		}
 		return fromForm(r.PostForm)
 	case "multipart/form-data":
-		if err := r.ParseMultipartForm(maxBody); err != nil { //nolint:gosec // unfold bounds the body.
+		if err := r.ParseMultipartForm(maxBody); err != nil {
 			return Order{}, &refusal{http.StatusBadRequest, "the parts cannot be read"}
 		}
 		return fromForm(r.PostForm)

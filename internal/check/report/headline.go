@@ -121,7 +121,8 @@ func consequences() []meaning { return slices.Concat(doneTwice(), mixedUp(), tol
 func doneTwice() []meaning {
 	return []meaning{
 		{
-			"even two plain requests do not work as they should", []string{"BASIC-01"},
+			"even two plain requests do not work as they should",
+			[]string{"BASIC-01"},
 			"a plain request has more than one effect", "a plain request has no effect",
 		},
 		{"a repeated request is executed again", []string{"BASIC-02"}, "", noEffect},
@@ -130,20 +131,24 @@ func doneTwice() []meaning {
 		{says: "one user is given the answer of another", of: []string{"SCOPE-01", "SCOPE-03"}},
 		{says: "deliveries without a valid signature are processed", of: []string{"HOOK-02"}},
 		{
-			"requests that arrive together are executed more than once", []string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "UNIQ-03"},
+			"requests that arrive together are executed more than once",
+			[]string{"RACE-01", "RACE-02", "RACE-03", "RACE-04", "RACE-05", "UNIQ-03"},
 			"", "of requests that arrive together, some are never executed",
 		},
 		{
-			"after a failure, a request is answered wrongly", []string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07"},
+			"after a failure, a request is answered wrongly",
+			[]string{"ERR-02", "ERR-03", "ERR-04", "HOOK-06", "HOOK-07"},
 			"after a failure, a request is executed twice", "after a failure, a request is lost",
 		},
 		{says: "success is reported for something that never happened", of: []string{"UNIQ-02"}},
 		{
-			"after a lost answer, a retry does not get the answer", []string{"LOST-"},
+			"after a lost answer, a retry does not get the answer",
+			[]string{"LOST-"},
 			"after a lost answer, a retry is executed again", "after a lost answer, a request is lost although it is retried",
 		},
 		{
-			"when the service is restarted or killed, a request loses its answer", []string{"OP-"},
+			"when the service is restarted or killed, a request loses its answer",
+			[]string{"OP-"},
 			"when the service is restarted or killed, a request is executed again", "when the service is restarted or killed, a request is lost",
 		},
 	}

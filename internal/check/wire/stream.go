@@ -62,7 +62,7 @@ func (c *Client) stream(ctx context.Context, conn net.Conn, r *Request, m *Manne
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { tell() }})
 		return nil, h.abandon(request.WithContext(traced), sent, stop)
 	}
-	response, err := h.conn.RoundTrip(request)
+	response, err := h.conn.RoundTrip(request) //nolint:bodyclose // the answer has it.
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCut, err)
 	}

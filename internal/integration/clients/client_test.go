@@ -38,7 +38,7 @@ type client struct {
 	post func(tb testing.TB, url, key string) told
 }
 
-var modules = apps.Modules("../../../.cache/clients") //nolint:gochecknoglobals // installed once for all tests.
+var modules = apps.Modules("../../../.cache/clients") // installed once for all tests
 
 func clients() []client {
 	return []client{
@@ -136,7 +136,7 @@ func fromFile(tb testing.TB, status, file string, err error) told {
 	if _, err := fmt.Sscan(status, &got.Status); err != nil {
 		tb.Fatal(err)
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // in the test's folder.
+	text, err := os.ReadFile(file)
 	noError(tb, err)
 	got.Body = string(text)
 	return got
@@ -183,11 +183,11 @@ func withStripeGo(tb testing.TB, url, key string) told {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	backend := stripe.GetBackendWithConfig(stripe.APIBackend, &stripe.BackendConfig{
-		URL: stripe.String(strings.TrimSuffix(url, charges)), HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute}, LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
-		EnableTelemetry: stripe.Bool(false), MaxNetworkRetries: stripe.Int64(3),
+		URL: new(strings.TrimSuffix(url, charges)), HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute}, LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
+		EnableTelemetry: new(false), MaxNetworkRetries: new(int64(3)),
 	})
 	api := stripe.NewClient("sk_test_x", stripe.WithBackends(&stripe.Backends{API: backend}))
-	params := &stripe.ChargeCreateParams{Amount: stripe.Int64(100), Currency: stripe.String("usd")}
+	params := &stripe.ChargeCreateParams{Amount: new(int64(100)), Currency: new("usd")}
 	params.SetIdempotencyKey(key)
 	charge, err := api.V1Charges.Create(tb.Context(), params)
 	if failure, ok := errors.AsType[*stripe.Error](err); ok {

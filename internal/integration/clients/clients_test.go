@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -75,16 +76,14 @@ func whileItRuns(f *front, w http.ResponseWriter, r *request) {
 	defer release()
 	f.app.await(key)
 	answer := f.ask(r)
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = io.WriteString(w, answer.Body.String()) // the client may have gone
 }
 
 // TestClients: whatever a client does, an order is created once, and the page on HTTP says what the program around the client
 // learns.
-func TestClients(t *testing.T) {
+func TestClients(t *testing.T) { //nolint:tparallel // the table needs the end of all.
 	t.Parallel()
 	fronts := map[int]*front{}
 	for _, status := range []int{http.StatusConflict, http.StatusServiceUnavailable} {

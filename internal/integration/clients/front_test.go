@@ -83,7 +83,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Unlock()
 	req := &request{r, body}
 	if meet == nil || !meet(f, w, req, attempt) {
-		answer := f.ask(req)
+		answer := f.ask(req) //nolint:contextcheck // the request brings its context.
 		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(answer.Body.Bytes()) // the client may have gone
