@@ -132,7 +132,7 @@ func (s *Server) order(row string) http.Handler {
 }
 
 func reply(w http.ResponseWriter, value any) {
-	_, _ = w.Write(must.Get(json.Marshal(value))) // the caller may have gone
+	_, _ = w.Write(append(must.Get(json.Marshal(value)), '\n')) // the caller may have gone
 }
 
 // losing loses each second answer, the first among them, unless it is a refusal.
