@@ -34,6 +34,7 @@ func shownRoute(rt *route) console.Route {
 	}
 	published := rt.middleware.PublishedPolicy()
 	shown.Key, shown.Scope, shown.Policy = published.Key, published.Scope, rt.policy
+	shown.Policy.UnknownRetention = cmp.Or(rt.policy.UnknownRetention, max(rt.policy.Retention, semel.DefaultRetention)) // as the guard has it
 	if rule.Reconcile != nil {
 		shown.Asks = "GET " + rule.Reconcile.Get.String() + "; absence is believed after " + rule.Reconcile.AbsentAfter.String()
 		if rule.Reconcile.Background != nil {

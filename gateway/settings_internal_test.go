@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/store/memstore"
 )
 
 // Every field of the configuration has a setting on the console's page, or a reason to be on none.
@@ -56,6 +59,20 @@ func TestSettingsHideSecrets(t *testing.T) {
 	for _, want := range []string{"{Admin tokens set}", "{Secrets of forms 2 set}", "{Secrets of digests set}", "{Keys of recorded answers set}", "{Private key set}", "{TLS to the upstream not set}"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the settings do not say %s: %s", want, all)
+		}
+	}
+}
+
+// The page shows for how long the guard of a route remembers an unknown outcome, even if the rule leaves it out.
+func TestShownUnknownRetention(t *testing.T) {
+	t.Parallel()
+	file := must.Get(rules.Parse("semel.yaml", []byte("version: 1\nroutes:\n  - {name: a, match: {path: /a}, preset: payments}\n  - {name: b, match: {path: /b}, retention: 1h}\n")))
+	store := memstore.New(nil)
+	g := must.Get(New(&Config{Upstream: "http://127.0.0.1:1", Store: store, Rules: file}))
+	t.Cleanup(func() { _, _ = g.Close(), store.Close() })
+	for i, want := range []time.Duration{72 * time.Hour, semel.DefaultRetention} {
+		if got := g.shownRoutes()[i].Policy.UnknownRetention; got != want {
+			t.Errorf("route %d: got %v, want %v", i, got, want)
 		}
 	}
 }
