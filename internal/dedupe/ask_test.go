@@ -2,8 +2,11 @@ package dedupe_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/semel-dev/semel/internal/dedupe"
 )
@@ -115,12 +118,16 @@ func TestWrongAnswers(t *testing.T) {
 		q := request()
 		q.Columns = []string{"seat.note=ask"}
 		_, err := b.tryPlan("customer", "email", q)
+		b.refused(err, "no rows of "+b.full("seat")+" are merged by this plan (plan with --child seat=winner")
+		q.Yields = []string{"seat=winner"}
+		_, err = b.tryPlan("customer", "email", q)
 		b.refused(err, "ask is for columns of "+b.full("customer"))
 	})
 	const header = "question,decision,key,seen,column,value,same\n"
 	for text, want := range map[string]string{
-		"":                 "not a file of questions: EOF",
-		"group,decision\n": "not a file of questions",
+		"":                      "not a file of questions: it is empty, or not CSV",
+		"group,decision\n":      `its columns are "group,decision", want question, decision, key`,
+		"question,\"dec\"ision": "read the questions: parse error on line 1",
 		"group,decision,key,seen,column,value,same\n":           "its columns are",
 		header + "1,merge,k,v,phone,1,a\n":                      `line 2: "merge" is not a decision`,
 		header + "1,keep,k,v,phone,1,a\n1,keep,l,v,phone,1,a\n": "line 3: the question 1 keeps two values",
@@ -131,6 +138,9 @@ func TestWrongAnswers(t *testing.T) {
 		if _, err := dedupe.ReadAnswers(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}
+	}
+	if _, err := dedupe.ReadAnswers(iotest.ErrReader(io.ErrClosedPipe)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a file that cannot be read: %v", err)
 	}
 	if all, err := dedupe.ReadAnswers(strings.NewReader(header + "1,,k,v,phone,1,a\n")); err != nil || len(all) != 0 {
 		t.Errorf("got %v, %v", all, err)

@@ -2,6 +2,7 @@ package dedupe
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -36,8 +37,11 @@ func ReadAnswers(r io.Reader) ([]Answer, error) {
 	in := csv.NewReader(io.LimitReader(r, maxAnswers))
 	in.FieldsPerRecord = len(questionColumns())
 	header, err := in.Read()
-	if err != nil {
-		return nil, fmt.Errorf("it is not a file of questions: %w", err)
+	switch {
+	case err == io.EOF:
+		return nil, errors.New("it is not a file of questions: it is empty, or not CSV (semel dedupe plan writes one)")
+	case err != nil && !errors.Is(err, csv.ErrFieldCount): // whose header is there, and told below
+		return nil, fmt.Errorf("read the questions: %w", err)
 	}
 	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	if !slices.Equal(header, questionColumns()) {

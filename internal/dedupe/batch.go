@@ -3,7 +3,9 @@ package dedupe
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/texts"
@@ -19,7 +21,8 @@ func (r *runner) merge(ctx context.Context, groups []group) error {
 	if err := r.execAll(ctx, r.announce(r.run)); err != nil {
 		return err
 	}
-	for _, t := range r.tables {
+	r.met = map[*table]bool{}
+	for _, t := range r.used {
 		//semel:safe a temporary table of the session: the second run finds it empty
 		if _, err := r.exec(ctx, t.forget()); err != nil {
 			return err
@@ -32,7 +35,7 @@ func (r *runner) merge(ctx context.Context, groups []group) error {
 		return r.execAll(ctx, r.conclude())
 	}
 	//semel:safe a batch is one transaction, which ends with the states that keep it from running again
-	if _, err := r.exec(ctx, r.insertRoot(ids), r.run); err != nil {
+	if _, err := r.meet(ctx, r.tables[0], r.insertRoot(ids), r.run); err != nil {
 		return err
 	}
 	changed := map[int64]string{}
@@ -61,6 +64,16 @@ func (r *runner) merge(ctx context.Context, groups []group) error {
 	return r.execAll(ctx, r.conclude())
 }
 
+// meet adds rows to the fate of a table.
+func (r *runner) meet(ctx context.Context, t *table, statement string, args ...any) (n int64, err error) {
+	n, err = r.exec(ctx, statement, args...)
+	if n > 0 {
+		r.met[t] = true
+		join(&r.used, []*table{t})
+	}
+	return n, err
+}
+
 // decide fills the fates.
 func (r *runner) decide(ctx context.Context) error {
 	if err := r.spread(ctx); err != nil {
@@ -81,7 +94,9 @@ func (r *runner) spread(ctx context.Context) error {
 			changes += n
 		}
 		if changes == 0 || !r.rounds {
-			break
+			if changes, err := r.settle(ctx); err != nil || changes == 0 {
+				return errors.Join(err, r.crowds(ctx))
+			}
 		}
 		if round == maxRounds-1 {
 			return fmt.Errorf("rows of these groups collide more than %d levels deep", maxRounds)
@@ -120,7 +135,7 @@ func (r *runner) fill(ctx context.Context) error {
 // empty.
 func (r *runner) decideTable(ctx context.Context, t *table, empty bool) (all int64, err error) {
 	for _, e := range r.edges {
-		if e.child != t {
+		if e.child != t || !r.met[e.parent] {
 			continue
 		}
 		statements := e.movers()
@@ -128,41 +143,55 @@ func (r *runner) decideTable(ctx context.Context, t *table, empty bool) (all int
 			statements = e.firstMovers()
 		}
 		empty = false
-		n, err := r.execCounted(ctx, statements...)
-		if err != nil {
-			return 0, err
+		for _, statement := range statements {
+			n, err := r.meet(ctx, t, statement)
+			if err != nil {
+				return 0, err
+			}
+			all += n
 		}
-		all += n
 	}
+	merged, err := r.mergeMet(ctx, t)
+	return all + merged, err
+}
+
+// mergeMet merges the rows of a table that meet in a key which says that they are the same.
+func (r *runner) mergeMet(ctx context.Context, t *table) (all int64, err error) {
 	collided := int64(0)
 	for _, k := range t.keys {
-		n, err := r.execCounted(ctx, t.insertMet(k))
+		if k.alone || !r.met[t] {
+			continue // the first are settled at the end
+		}
+		n, err := r.meet(ctx, t, t.insertMet(k))
 		if err != nil {
 			return 0, err
 		}
-		merged, err := r.execCounted(ctx, t.collide(k))
+		merged, err := r.exec(ctx, t.collide(k))
 		if err != nil {
 			return 0, err
 		}
 		all, collided = all+n+merged, collided+merged
 	}
-	for collided > 0 {
+	if collided > 0 {
+		err = r.compressAll(ctx, t)
+	}
+	return all, err
+}
+
+// compressAll lets every merged row of a table name the row that stays.
+func (r *runner) compressAll(ctx context.Context, t *table) error {
+	for {
 		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
-		n, err := r.exec(ctx, t.compress())
-		if err != nil {
-			return 0, err
-		}
-		if n == 0 {
-			break
+		if n, err := r.exec(ctx, t.compress()); err != nil || n == 0 {
+			return err
 		}
 	}
-	return all, nil
 }
 
 // write writes the audit and the rows.
 func (r *runner) write(ctx context.Context) error {
 	for _, t := range r.tables {
-		if !t.deep {
+		if !t.deep || !r.met[t] {
 			continue
 		}
 		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
@@ -173,6 +202,9 @@ func (r *runner) write(ctx context.Context) error {
 	if err := r.change(ctx, r.marks()); err != nil {
 		return err
 	}
+	if err := r.change(ctx, r.yieldings()); err != nil {
+		return err
+	}
 	if err := r.change(ctx, r.moves()); err != nil {
 		return err
 	}
@@ -181,6 +213,13 @@ func (r *runner) write(ctx context.Context) error {
 	}
 	for _, t := range r.tables {
 		if err := r.auditMoved(ctx, t); err != nil {
+			return err
+		}
+		if len(t.sets()) == 0 || !r.met[t] {
+			continue
+		}
+		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
+		if _, err := r.exec(ctx, t.auditYielded(), r.run); err != nil {
 			return err
 		}
 	}
@@ -194,7 +233,7 @@ func (r *runner) write(ctx context.Context) error {
 func (r *runner) auditMoved(ctx context.Context, t *table) error {
 	statements := []string{t.auditMoved()}
 	switch {
-	case len(t.moves) == 0:
+	case len(t.moves) == 0 || !r.met[t]:
 		return nil
 	case r.swept != nil:
 		statements = t.auditMovedAgain(r.clock())
@@ -210,6 +249,7 @@ func (r *runner) auditMoved(ctx context.Context, t *table) error {
 
 // change changes rows of several tables, and compares what was done with what was due.
 func (r *runner) change(ctx context.Context, writes []write) error {
+	writes = slices.DeleteFunc(writes, func(w write) bool { return !r.met[w.table] })
 	statements := texts.Of(writes, func(w write) string { return w.statement })
 	wanted := texts.Of(writes, func(w write) string { return "(SELECT count(*) FROM " + w.fate() + " AS f WHERE " + w.due + ")" })
 	counts, due, err := r.apply(ctx, statements, wanted, r.run)
@@ -224,18 +264,10 @@ func (r *runner) change(ctx context.Context, writes []write) error {
 	return nil
 }
 
-// amount is a number without the zeros at its end.
-func amount(text string) string {
-	if strings.Contains(text, ".") {
-		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	}
-	return text
-}
-
 // cycles finds rows that came to refer to themselves over others, and refuses their groups or cuts the youngest reference.
 func (r *runner) cycles(ctx context.Context) error {
 	for _, e := range r.edges {
-		for e.child == e.parent {
+		for e.child == e.parent && r.met[e.child] {
 			var number int64
 			var row string
 			err := r.one(ctx, e.cycle(), nil, &number, &row)
@@ -281,15 +313,18 @@ func (r *runner) check(ctx context.Context) error {
 	reasons := map[int64]string{}
 	for _, t := range r.tables {
 		for i, query := range t.lostChecks() {
+			if !r.met[t] {
+				break
+			}
 			what := "the number of rows of " + t.name
 			if t.checks[i] != "" {
 				what = "the sum of " + t.checks[i] + " in " + t.name
 			}
 			err := r.each(ctx, query, nil, func(rows *sql.Rows) error {
 				var number int64
-				var row, before, after string
-				err := rows.Scan(&number, &row, &before, &after)
-				reasons[number] = fmt.Sprintf("%s would change: the rows that become %s have %s, and it would have %s", what, row, amount(before), amount(after))
+				var row string
+				err := rows.Scan(&number, &row)
+				reasons[number] = fmt.Sprintf("%s would change: the row %s would not have all of what the rows that become it have", what, row)
 				return err
 			})
 			if err != nil {

@@ -6,22 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 )
 
-// block reports that a group stays merged, because rows that were added since are in the way of its own.
-func (u *undoer) block(ctx context.Context, group int64, cause error) error {
-	var winner string
-	if err := u.one(ctx, "SELECT winner FROM semel_dedupe_map WHERE run = $1 AND grp = $2 LIMIT 1", []any{u.run, group}, &winner); err != nil {
-		return err
-	}
-	reason := cause.Error()
+// block leaves a unit merged, because rows that were added since are in the way of its own.
+func (u *undoer) block(ctx context.Context, unit []int64, cause error) error {
+	reason := strings.TrimPrefix(cause.Error(), ErrRefused.Error()+": ")
 	for _, t := range u.tables {
-		met, err := u.met(ctx, t, group)
+		met, err := u.met(ctx, t, unit)
 		if err != nil {
 			return err
 		}
@@ -30,21 +25,48 @@ func (u *undoer) block(ctx context.Context, group int64, cause error) error {
 			break
 		}
 	}
-	u.blocked = true
-	u.report.Kept = append(u.report.Kept, Kept{Table: u.root, Key: winner, Reason: fmt.Sprintf("group %d stays merged: %s", group, reason)})
-	return nil
+	_, err := u.stay(ctx, [][]int64{unit}, map[int64]string{unit[0]: reason})
+	return err
 }
 
-// met names a row that has the values of a unique key which a row of the group would have again; "" without one, and where the
+// stay leaves groups merged, each with the others of its unit, and returns the units that are left.
+func (u *undoer) stay(ctx context.Context, units [][]int64, reasons map[int64]string) (left [][]int64, err error) {
+	for _, unit := range units {
+		var cause int64
+		for _, grp := range unit {
+			if reasons[grp] != "" {
+				cause = grp
+			}
+		}
+		if cause == 0 {
+			left = append(left, unit)
+			continue
+		}
+		for _, grp := range unit {
+			reason := reasons[grp]
+			if reason == "" {
+				reason = fmt.Sprintf("its rows come back with those of group %d", cause)
+			}
+			k := Kept{Table: u.root, Reason: fmt.Sprintf("group %d stays merged: %s", grp, reason)}
+			if err := u.one(ctx, "SELECT winner FROM semel_dedupe_map WHERE run = $1 AND grp = $2 LIMIT 1", []any{u.run, grp}, &k.Key); err != nil {
+				return nil, err
+			}
+			u.stays[grp] = k
+		}
+	}
+	return left, nil
+}
+
+// met names a row that has the values of a unique key which a row of the groups would have again; "" without one, and where the
 // key is made of expressions only.
-func (u *undoer) met(ctx context.Context, t *trail, group int64) (string, error) {
+func (u *undoer) met(ctx context.Context, t *trail, groups []int64) (string, error) {
 	for i := range t.catalog.Indexes {
 		columns := t.compared(&t.catalog.Indexes[i])
 		if len(columns) == 0 {
 			continue
 		}
 		var other, own string
-		err := u.one(ctx, t.meeting(columns, "run = "+strconv.FormatInt(u.run, 10)+" AND undone_at IS NULL AND "+between([]int64{group})), nil, &other, &own)
+		err := u.one(ctx, t.meeting(columns, u.due(groups)), nil, &other, &own)
 		switch {
 		case err == nil:
 			return fmt.Sprintf("the row %s of %s has the %s of the row %s", other, t.name, strings.Join(columns, ", "), own), nil
@@ -56,7 +78,7 @@ func (u *undoer) met(ctx context.Context, t *trail, group int64) (string, error)
 }
 
 // compared are the columns of a unique index whose values rows keep; none where it compares something
-// else as well, and for the identity, which [undoer.spare] compares.
+// else as well, and for the identity, which [undoer.compareAll] compares.
 func (t *trail) compared(x *catalog.Index) []string {
 	if !x.Unique || x.Exclusion {
 		return nil
@@ -82,7 +104,7 @@ func marksOnly(c *catalog.Column) bool { return strings.Contains(c.Generated, me
 
 // meeting selects a row that is not merged, and the row of the audit whose columns it has.
 func (t *trail) meeting(columns []string, where string) string {
-	audit := "SELECT * FROM semel_dedupe_audit WHERE " + where + " AND step < 3 AND tbl = " + t.literal(t.name)
+	audit := "SELECT * FROM semel_dedupe_audit AS a WHERE " + where + " AND step < 3 AND tbl = " + t.literal(t.name)
 	again := texts.Of(columns, func(name string) string {
 		moved := "t." + quote(name)
 		if slices.Contains(t.moved, name) {

@@ -8,8 +8,9 @@ import (
 )
 
 // future are the rows of a fate as they will be, with the terms of a unique key: semel_grp, semel_moved, semel_o…,
-// semel_w… and semel_e…. Only a key that may read any column needs the rows themselves.
+// semel_w…, semel_e…, and semel_c1 for the time of their creation where their age counts. Only a key that may read any column needs the rows themselves.
 func (t *table) future(k *key) string {
+	decided := slices.Concat(t.moves, t.sets())
 	columns := slices.Concat([]string{"f.grp AS semel_grp", t.differ(t.at("f", "n", k.moves), t.at("f", "o", k.moves)) + " AS semel_moved"},
 		as(t.oldID("f"), "semel_o"), as(t.winner("f"), "semel_w"))
 	from := t.fate() + " AS f"
@@ -18,7 +19,7 @@ func (t *table) future(k *key) string {
 	}
 	for _, c := range t.catalog.Columns {
 		switch name := c.Name; {
-		case slices.Contains(t.moves, name):
+		case slices.Contains(decided, name):
 			columns = append(columns, t.at("f", "n", []string{name})[0]+" AS "+quote(name))
 		case k.seen == nil:
 			columns = append(columns, "t."+quote(name))
@@ -26,9 +27,14 @@ func (t *table) future(k *key) string {
 			columns = append(columns, t.at("f", "o", []string{name})[0]+" AS "+quote(name))
 		}
 	}
+	var age []string
+	if name := t.created(); t.aged() && name != "" {
+		age = []string{"semel_c1"}
+		columns = append(columns, as(t.at("f", "o", []string{name}), "semel_c")...)
+	}
 	rows := "(SELECT " + list(columns) + " FROM " + from + ") AS " + quote(t.catalog.Name)
 	n := len(t.id)
-	return "SELECT " + list([]string{"semel_grp", "semel_moved"}, numbered("", "semel_o", n), numbered("", "semel_w", n), as(k.parts, "semel_e")) + " FROM " + rows + k.counted()
+	return "SELECT " + list([]string{"semel_grp", "semel_moved"}, numbered("", "semel_o", n), numbered("", "semel_w", n), age, as(k.parts, "semel_e")) + " FROM " + rows + k.counted()
 }
 
 // counted is the WHERE of the rows that a key compares.
@@ -62,14 +68,14 @@ func (t *table) insertMet(k *key) string {
 	return t.insertFate("v.semel_grp", "0", from, where)
 }
 
-// collide merges rows that a key makes the same: into the one that has the place already, else into the first one.
+// collide merges rows that a key makes the same: into the one that has precedence.
 // Where two rows that others are merged into would be merged into each other, one of the two directions counts.
 func (t *table) collide(k *key) string {
 	n := len(t.id)
 	w, keep, other := numbered("v", "semel_w", n), numbered("p", "keep", n), numbered("p", "was", n)
 	firsts := texts.Of(w, func(column string) string { return "first_value(" + column + ") OVER semel_class" })
 	ranked := "SELECT " + list(as(w, "was"), as(firsts, "keep")) + " FROM (" + t.future(k) + ") AS v WINDOW semel_class AS (PARTITION BY " +
-		list(numbered("v", "semel_e", len(k.parts))) + " ORDER BY " + list([]string{"v.semel_moved", t.differ(w, numbered("v", "semel_o", n))}, numbered("v", "semel_o", n)) + ")"
+		list(numbered("v", "semel_e", len(k.parts))) + " ORDER BY " + list(t.precedence(k)) + ")"
 	placed := "SELECT " + list(other, keep) + ", row_number() OVER (PARTITION BY " + list(other) + " ORDER BY " + list(keep) + ") AS place FROM ranked AS p WHERE " + t.differ(other, keep)
 	merged := "SELECT * FROM placed AS p WHERE place = 1"
 	rows := "(WITH ranked AS (" + ranked + "), placed AS (" + placed + "), merged AS (" + merged + ") SELECT " + list(other, keep) + " FROM merged AS p WHERE NOT EXISTS (SELECT 1 FROM merged AS q WHERE " +

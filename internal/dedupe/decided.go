@@ -34,7 +34,7 @@ func (d *Database) PlanDecided(ctx context.Context, table string, made *near.Dec
 	}
 	t, ok := schema.Table(table)
 	if !ok {
-		return nil, refuse("the database has no table %s", table)
+		return nil, refuse("%w", schema.NoTable(table))
 	}
 	if err := made.Check(ctx, d.DB, d.Dialect, t); err != nil {
 		return nil, refuse("%w", err)
@@ -43,7 +43,7 @@ func (d *Database) PlanDecided(ctx context.Context, table string, made *near.Dec
 	if q.Losers == markLosers {
 		q.Where = quote(mergedInto) + " IS NULL"
 	}
-	found, links, err := s.survey(ctx, schema, &q)
+	found, err := s.survey(ctx, schema, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (d *Database) PlanDecided(ctx context.Context, table string, made *near.Dec
 		return nil, err
 	}
 	p = &Plan{Version: planVersion, Dialect: d.Dialect.String(), Request: q}
-	return p, s.complete(ctx, p, schema, found, links)
+	return p, s.complete(ctx, p, found)
 }
 
 // resolve finds the keys of the rows as a run names them.

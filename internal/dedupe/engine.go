@@ -23,6 +23,8 @@ type engine interface {
 	// own lets one process merge in a database at a time. It returns ErrBusy while there is another, and else how to end
 	// that.
 	own(ctx context.Context, s *session) (release func(context.Context) error, err error)
+	// ending is a query for the statement by which another connection ends what this one runs; "" where that ends with the process.
+	ending() string
 	// small prepares the connection for many small transactions.
 	small() []string
 	// ledger are the statements that make the tables of the tool; hasLedger is a query that says whether they are there.
@@ -93,13 +95,17 @@ type statements interface {
 	// createFate makes the table of fates anew, dropFate drops it where the connection's end does not.
 	createFate(t *table) []string
 	dropFate(t *table) string
+	// empties begins the statement that empties a fate.
+	empties() string
 	// pairs selects the texts w and l of each pair in a JSON list.
 	pairs(list string) string
 	// once marks a query of WITH that is to run once; runOf is the number of the run, as a trigger reads it.
 	once() string
 	runOf() string
-	// inOrder lets a query join its tables in the order in which it names them, where the planner may choose a bad one.
+	// inOrder lets a query join its tables in the order in which it names them, where the planner may choose a bad one; behind joins
+	// rows of the audit, b, after the tables before it, by a hash or an index that the server makes.
 	inOrder() string
+	behind(columns, where string) string
 	// restored ends the list of columns of an INSERT that brings rows back.
 	restored() string
 }

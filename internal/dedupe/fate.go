@@ -51,7 +51,7 @@ func (t *table) moved() string {
 func (t *table) losersMove() bool { return t.marks && t.leaves }
 
 // forget empties the fate.
-func (t *table) forget() string { return "DELETE FROM " + t.fate() }
+func (t *table) forget() string { return t.empties() + t.fate() }
 
 // insertFate adds rows of the table, which are locked, unless they are there: from and where name them as t.
 func (t *table) insertFate(grp, item, from, where string) string {
@@ -135,7 +135,7 @@ func (e *edge) moving() (from, where string) {
 	if e.where != "" {
 		where += "(" + e.where + ") AND "
 	}
-	return "(" + e.mapping() + ") AS m JOIN " + e.child.path + " AS t ON " + equal(numbered("m", "semel_a", len(e.cols)), of("t", e.cols)), where
+	return "(" + e.mapping() + ") AS m JOIN " + e.child.path + " AS t ON " + equal(numbered("m", "semel_a", len(e.cols)), cast(of("t", e.cols), e.casts)), where
 }
 
 // setMovers gives rows of the child their new references. A row does not come to refer to itself where NULL can avoid it.
@@ -147,7 +147,7 @@ func (e *edge) setMovers() string {
 			values[i] = "CASE WHEN " + equal(numbered("m", "semel_t", len(c.id)), c.winner("f")) + " THEN NULL ELSE " + values[i] + " END"
 		}
 	}
-	where := equal(numbered("m", "semel_a", len(e.cols)), c.at("f", "o", e.cols)) + " AND " + c.differ(c.at("f", "n", e.cols), values)
+	where := equal(numbered("m", "semel_a", len(e.cols)), cast(c.at("f", "o", e.cols), e.casts)) + " AND " + c.differ(cast(c.at("f", "n", e.cols), e.casts), values)
 	if e.where != "" {
 		where += " AND EXISTS (SELECT 1 FROM (SELECT * FROM " + c.path + " WHERE " + e.where + ") AS t WHERE " + equal(of("t", c.id), c.oldID("f")) + ")"
 	}

@@ -123,7 +123,7 @@ func (k mysqlKeeper) redirect(g *guarding, e *edge, event, end string) object {
 		declare = append(declare, "DECLARE "+variables[i]+" "+declared(e.parent.column(ref))+";")
 	}
 	text := strings.NewReplacer("{name}", quote(name), "{event}", event, "{table}", e.child.path, "{comment}", g.comment, "{id}", declared(e.parent.column(mergedInto)), "{declare}", strings.Join(declare, " "),
-		"{condition}", condition, "{merged}", quote(mergedInto), "{parent}", e.parent.path, "{refers}", equal(of("t", e.refs), of("NEW", e.cols)), "{most}", strconv.Itoa(maxTraces),
+		"{condition}", condition, "{merged}", quote(mergedInto), "{parent}", e.parent.path, "{refers}", e.refers("t", "NEW"), "{most}", strconv.Itoa(maxTraces),
 		"{columns}", list(of("t", e.refs)), "{variables}", list(variables), "{next}", equal(of("t", e.parent.id), []string{"semel_into"}), "{set}", pairs(of("NEW", e.cols), variables, " = ", ", "),
 	).Replace(mysqlRedirect)
 	return object{name: name, table: e.child.name, trigger: text}

@@ -164,7 +164,7 @@ func (g *guarding) redirect(e *edge) object {
 	}
 	text := strings.NewReplacer("{function}", function, "{path}", g.path, "{skip}", skip, "{parent}", e.parent.path, "{most}", strconv.Itoa(maxTraces), "{set}", strings.Join(set, " "),
 		"{columns}", list([]string{"t." + quote(mergedInto) + " AS semel_into"}, as(of("t", e.refs), "r")),
-		"{refers}", equal(of("t", e.refs), of("NEW", e.cols)), "{next}", equal(of("t", e.parent.id), []string{"semel_row.semel_into"}),
+		"{refers}", e.refers("t", "NEW"), "{next}", equal(of("t", e.parent.id), []string{"semel_row.semel_into"}),
 	).Replace(redirectText)
 	columns := list(texts.Of(e.cols, quote))
 	return object{name, e.child.name, function, text, "CREATE TRIGGER " + quote(name) + " BEFORE INSERT OR UPDATE OF " + columns + " ON " + e.child.path + " FOR EACH ROW EXECUTE FUNCTION " + function + "()"}

@@ -97,7 +97,7 @@ func (sqliteKeeper) redirect(g *guarding, e *edge, when, end string) object {
 	_, _ = sum.Write([]byte(e.child.name + "\x01" + strings.Join(e.cols, "\x01") + "\x01" + e.parent.name)) // it never returns an error
 	name := g.base + "_to_" + strconv.FormatUint(uint64(sum.Sum32()), 36) + end
 	child, parent := quote(e.child.catalog.Name), quote(e.parent.catalog.Name)
-	merged := equal(of("p", e.refs), of(child, e.cols)) + " AND p." + quote(mergedInto) + " IS NOT NULL"
+	merged := e.refers("p", child) + " AND p." + quote(mergedInto) + " IS NOT NULL"
 	values := texts.Of(e.refs, func(ref string) string {
 		return "(SELECT q." + quote(ref) + " FROM " + parent + " AS p JOIN " + parent + " AS q ON " + equal(of("q", e.parent.id), []string{"p." + quote(mergedInto)}) + " WHERE " + merged + ")"
 	})

@@ -403,7 +403,7 @@ func TestGuardWriters(t *testing.T) {
 	guarded(t, func(b *bench) {
 		b.invoices()
 		b.guard(b.plan("invoice", "tenant;lower(trim(number))", marking()))
-		attempts := claimtest.Times(300, 1500, 5000)
+		attempts := claimtest.Times(300, 600, 5000)
 		var added, refused atomic.Int64
 		var writers sync.WaitGroup
 		for w := range 6 {

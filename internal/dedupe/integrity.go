@@ -19,21 +19,21 @@ import (
 func (l *link) missing(row string) string {
 	cols := of(row, l.cols)
 	return pairs(cols, texts.Of(cols, func(string) string { return "" }), " IS NOT NULL", " AND ") +
-		" AND NOT EXISTS (SELECT 1 FROM " + l.path + " AS p WHERE " + equal(of("p", l.refs), cols) + ")"
+		" AND NOT EXISTS (SELECT 1 FROM " + l.path + " AS p WHERE " + equal(of("p", l.refs), cast(cols, l.casts)) + ")"
 }
 
 // lost are the queries for references that a merge broke: the group, and the key of a row.
-func (s *site) lost(l *link) (queries []string) {
-	if t := s.named(l.child); t != nil && len(overlap(l.cols, t.moves)) > 0 {
+func (r *runner) lost(l *link) (queries []string) {
+	if t := r.named(l.child); r.met[t] && len(overlap(l.cols, t.moves)) > 0 {
 		queries = append(queries, "SELECT f.grp, "+t.key(of("t", t.id))+" FROM "+t.fate()+" AS f JOIN "+t.path+" AS t ON "+equal(of("t", t.id), t.newID("f"))+
 			" WHERE "+t.moved()+" AND "+l.missing("t"))
 	}
-	if t := s.named(l.parent); t != nil && t.deep && len(overlap(l.refs, t.refs)) == len(l.refs) {
+	if t := r.named(l.parent); r.met[t] && t.deep && len(overlap(l.refs, t.refs)) == len(l.refs) {
 		gone := t.differ(t.at("f", "n", l.refs), t.at("f", "o", l.refs))
 		if !t.marks {
 			gone += " OR " + t.lost("f")
 		}
-		queries = append(queries, "SELECT f.grp, "+t.key(t.oldID("f"))+" FROM "+t.fate()+" AS f JOIN "+l.source+" AS c ON "+equal(t.at("f", "o", l.refs), of("c", l.cols))+
+		queries = append(queries, "SELECT f.grp, "+t.key(t.oldID("f"))+" FROM "+t.fate()+" AS f JOIN "+l.source+" AS c ON "+equal(t.at("f", "o", l.refs), cast(of("c", l.cols), l.casts))+
 			" WHERE ("+gone+") AND "+l.missing("c"))
 	}
 	return queries
@@ -99,7 +99,7 @@ func (u *undoer) brokenBy(audit string, t *trail, l *link) (queries []string) {
 			}
 			return "t." + quote(name)
 		})
-		queries = append(queries, "SELECT "+t.key(of("t", t.id))+" FROM "+rows+" JOIN "+l.source+" AS c ON "+equal(of("c", l.cols), refs)+" WHERE "+l.missing("c"))
+		queries = append(queries, "SELECT "+t.key(of("t", t.id))+" FROM "+rows+" JOIN "+l.source+" AS c ON "+equal(refs, cast(of("c", l.cols), l.casts))+" WHERE "+l.missing("c"))
 	}
 	return queries
 }

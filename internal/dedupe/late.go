@@ -109,7 +109,7 @@ func (t *table) merged() string {
 func (e *edge) late() string {
 	p := e.parent
 	old := texts.Of(e.refs, func(name string) string { return p.past("a.whole", name) })
-	return "SELECT DISTINCT " + p.inOrder() + "a.grp FROM semel_dedupe_audit AS a JOIN " + e.rows() + " AS t ON " + equal(of("t", e.cols), old) + " WHERE " + p.merged() + e.alive("t")
+	return "SELECT DISTINCT " + p.inOrder() + "a.grp FROM semel_dedupe_audit AS a JOIN " + e.rows() + " AS t ON " + equal(old, cast(of("t", e.cols), e.casts)) + " WHERE " + p.merged() + e.alive("t")
 }
 
 // rows are the child's rows for which the reference counts.
@@ -136,7 +136,7 @@ func (r *runner) sweepGroups(ctx context.Context, groups []int64) error {
 		}
 		for _, statement := range []string{r.insertRoots(t, groups), r.insertMerged(t, groups)} {
 			//semel:safe a batch is one transaction, and the second run finds no late rows
-			if _, err := r.exec(ctx, statement, r.run); err != nil {
+			if _, err := r.meet(ctx, t, statement, r.run); err != nil {
 				return err
 			}
 		}
@@ -144,7 +144,7 @@ func (r *runner) sweepGroups(ctx context.Context, groups []int64) error {
 	if err := r.spread(ctx); err != nil {
 		return err
 	}
-	for _, t := range r.tables {
+	for t := range r.met {
 		//semel:safe a batch is one transaction, and the second run finds no late rows
 		if _, err := r.exec(ctx, t.forgetMerged(), r.run); err != nil {
 			return err
@@ -182,6 +182,9 @@ func (r *runner) countLate(ctx context.Context) (all int64, err error) {
 		if len(t.moves) > 0 {
 			due += " OR " + t.moved()
 		}
+		if !r.met[t] {
+			continue
+		}
 		var n int64
 		if err := r.one(ctx, "SELECT count(*) FROM "+t.fate()+" AS f WHERE "+due, nil, &n); err != nil {
 			return 0, err
@@ -197,7 +200,7 @@ func (s *site) roots(t *table, groups []int64) string {
 	for _, e := range s.edges {
 		if e.parent == t {
 			old := texts.Of(e.refs, func(name string) string { return t.past("a.whole", name) })
-			refers = append(refers, "EXISTS (SELECT 1 FROM "+e.rows()+" AS t WHERE "+equal(of("t", e.cols), old)+e.alive("t")+")")
+			refers = append(refers, "EXISTS (SELECT 1 FROM "+e.rows()+" AS t WHERE "+equal(old, cast(of("t", e.cols), e.casts))+e.alive("t")+")")
 		}
 	}
 	later := "b.tbl = " + t.literal(t.name) + " AND b.step = " + strconv.Itoa(stepMerged) + " AND b.undone_at IS NULL AND b.\"key\" = s.winner AND b.id > s.at"

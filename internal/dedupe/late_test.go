@@ -1,6 +1,7 @@
 package dedupe_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,6 +82,37 @@ func TestLateRowsThatMovedBefore(t *testing.T) {
 		b.want("SELECT concat(invoice_id, '@', other_id) FROM payment WHERE id IN (1000, 4000) ORDER BY id", "1@5 1@1")
 		b.undo(run)
 		b.want("SELECT concat(invoice_id, '@', other_id) FROM payment WHERE id IN (1000, 4000) ORDER BY id", "2@5 6@6")
+	})
+}
+
+// A sweep that adds to a winner once more leaves one entry of it: an undo takes both back, and a change by a writer keeps the group.
+func TestLateRowsOfOneWinner(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(b *bench) {
+		b.exec("CREATE TABLE cart (id int PRIMARY KEY, owner varchar(9), merged_into int)", "CREATE TABLE item (id int PRIMARY KEY, cart_id int NOT NULL REFERENCES cart (id), sku int, amount int NOT NULL, UNIQUE (cart_id, sku))",
+			"INSERT INTO cart (id, owner) VALUES (1, 'ada'), (2, 'ada'), (3, 'ada'), (4, 'ada')", "INSERT INTO item VALUES (10, 1, 7, 1), (20, 2, 7, 2)")
+		q := marking()
+		q.Columns = []string{"item.amount=sum"}
+		p := b.plan("cart", "owner", q)
+		run := b.merge(p).Run
+		for i, want := range []string{"10@7", "10@15"} {
+			b.exec(fmt.Sprintf("INSERT INTO item VALUES (%d, %d, 7, %d)", 30+i, 3+i, 4<<i))
+			if report := b.try(p); report.Swept != 1 {
+				b.Fatalf("the sweep: %+v", report)
+			}
+			b.want("SELECT concat(id, '@', amount) FROM item", want)
+		}
+		b.exec("UPDATE item SET amount = 16 WHERE id = 10")
+		report, err := b.undoPart(dedupe.Target{Run: run})
+		if noError(b, err); len(report.Kept) != 1 || !strings.Contains(report.Kept[0].Reason, "amount was changed since the merge") {
+			b.Errorf("the undo keeps %+v", report.Kept)
+		}
+		b.exec("UPDATE item SET amount = 15 WHERE id = 10")
+		report, err = b.undoPart(dedupe.Target{Run: run})
+		if noError(b, err); len(report.Kept) > 0 {
+			b.Errorf("the undo keeps %+v", report.Kept)
+		}
+		b.want("SELECT concat(id, '@', amount) FROM item ORDER BY id", "10@1 20@2 30@4 31@8")
 	})
 }
 

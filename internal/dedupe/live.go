@@ -34,7 +34,7 @@ func (d *Database) Live(ctx context.Context, table, name string, create bool) (*
 	}
 	t, ok := schema.Table(table)
 	if !ok {
-		return nil, refuse("the database has no table %s", table)
+		return nil, refuse("%w", schema.NoTable(table))
 	}
 	if t.Kind == catalog.View || t.Kind == catalog.Partition {
 		return nil, refuse("%s is a view or a partition (name the table)", t.Path())

@@ -1,7 +1,7 @@
 package dedupe_test
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -47,15 +47,20 @@ func (c classes) unite(a, b string) bool {
 	return true
 }
 
-// model returns the number of rows that each table is to have: it unites rows until no unique key makes two the same.
-func (w *world) model() []int {
-	same := classes{}
-	rows := make([][]map[string]string, len(w.tables))
-	name := func(r *randomTable, row map[string]string, columns []string) string {
-		return r.name + "(" + strings.Join(each(columns, func(c string) string { return row[c] }), ",") + ")"
-	}
-	for i, r := range w.tables {
-		columns := []string{"tenant", "id", "k", "pos", "label"}
+// model holds the rows of a random schema, and which of them are the same.
+type model struct {
+	*world
+
+	rows [][]map[string]string
+	same classes
+	// crowded says that rows which are not the same have one place.
+	crowded bool
+}
+
+func (w *world) model() *model {
+	m := &model{world: w}
+	for _, r := range w.tables {
+		columns := []string{"tenant", "id", "k", "pos", "label", "main", "tag"}
 		for _, ref := range r.refs {
 			for _, c := range ref.cols {
 				if !slices.Contains(columns, c) {
@@ -63,63 +68,102 @@ func (w *world) model() []int {
 				}
 			}
 		}
-		rows[i] = w.rowsOf(r, columns)
+		m.rows = append(m.rows, w.rowsOf(r, columns))
 	}
+	return m
+}
+
+func nameOf(r *randomTable, row map[string]string) string {
+	return r.name + "(" + strings.Join(each(r.pk, func(c string) string { return row[c] }), ",") + ")"
+}
+
+// of is the class of a row with this tag.
+func (m *model) of(table, tag string) string {
+	for i, r := range m.tables {
+		for _, row := range m.rows[i] {
+			if r.name == table && row["tag"] == tag {
+				return m.same.of(nameOf(r, row))
+			}
+		}
+	}
+	return ""
+}
+
+// count is the number of rows that a table is to have.
+func (m *model) count(i int) int {
+	roots := map[string]bool{}
+	for _, row := range m.rows[i] {
+		roots[m.same.of(nameOf(m.tables[i], row))] = true
+	}
+	return len(roots)
+}
+
+// solve unites rows until no unique key makes two the same, but leaves the groups of these terms as they are.
+func (m *model) solve(left []string) {
+	m.same, m.crowded = classes{}, false
 	for changed := true; changed; {
 		changed = false
-		for i, r := range w.tables {
-			keys := slices.Clone(r.unique)
-			if r.pk[0] == "r0" {
-				keys = append(keys, r.pk)
-			}
-			if i == 0 {
-				keys = append(keys, []string{"k"})
-			}
-			for n, key := range keys {
-				seen := map[string]string{}
-				for _, row := range rows[i] {
-					own := name(r, row, r.pk)
-					value, ok := w.future(r, row, own, key, same, name)
-					if !ok {
-						continue
-					}
-					value = fmt.Sprint(n, value)
-					if other := seen[value]; other != "" {
-						changed = same.unite(own, other) || changed
-					} else {
-						seen[value] = own
-					}
+		for i, r := range m.tables {
+			if !r.one || r.follows && !strings.Contains(r.yields, ":") {
+				for _, key := range r.unique {
+					changed = m.unite(i, key, nil) || changed
 				}
 			}
+			if r.pk[0] == "r0" {
+				changed = m.unite(i, r.pk, nil) || changed
+			}
+			if i == 0 {
+				changed = m.unite(i, []string{"k"}, left) || changed
+			}
 		}
 	}
-	counts := make([]int, len(w.tables))
-	for i, r := range w.tables {
-		roots := map[string]bool{}
-		for _, row := range rows[i] {
-			roots[same.of(name(r, row, r.pk))] = true
+	for i, r := range m.tables {
+		if r.one && !r.follows {
+			same := m.same
+			m.same = maps.Clone(same)
+			m.crowded = m.unite(i, r.unique[0], nil) || m.crowded
+			m.same = same
 		}
-		counts[i] = len(roots)
 	}
-	return counts
+}
+
+// unite unites rows of a table with the same values, other than these; it reports whether there were any.
+func (m *model) unite(i int, key, other []string) (changed bool) {
+	r, seen := m.tables[i], map[string]string{}
+	for _, row := range m.rows[i] {
+		own := nameOf(r, row)
+		value, ok := m.future(r, row, own, key)
+		if !ok || r.partial && key[0] != "k" && row["main"] != "1" || slices.Contains(other, row["k"]) {
+			continue
+		}
+		if before := seen[value]; before != "" {
+			changed = m.same.unite(own, before) || changed
+		} else {
+			seen[value] = own
+		}
+	}
+	return changed
 }
 
 // future is the value of a key when all references are moved; it is not one where a column is NULL.
-func (w *world) future(r *randomTable, row map[string]string, own string, key []string, same classes, name func(*randomTable, map[string]string, []string) string) (string, bool) {
+func (m *model) future(r *randomTable, row map[string]string, own string, key []string) (string, bool) {
 	value := ""
 	for _, column := range key {
 		text := row[column]
+		if column == "label" && r.folds {
+			text = strings.ToLower(text)
+		}
 		for _, ref := range r.refs {
-			if ref.cols[len(ref.cols)-1] != column && (column != "r0" || ref.cols[0] != "r0a") || text == "" {
+			if ref.own() != column && (column != "r0" || ref.cols[0] != "r0a") || text == "" {
 				continue
 			}
 			target := map[string]string{}
 			for i, c := range ref.parent.pk {
 				target[c] = row[ref.cols[i]]
 			}
-			parent := name(ref.parent, target, ref.parent.pk)
-			text = same.of(parent)
-			if ref.parent == r && text == same.of(own) && parent != own {
+			parent := nameOf(ref.parent, target)
+			text = m.same.of(parent)
+			if ref.parent == r && text == m.same.of(own) && parent != own {
 				text = ""
 			}
 		}

@@ -52,8 +52,15 @@ func (mysqlEngine) own(ctx context.Context, s *session) (func(context.Context) e
 	}, nil
 }
 
-func (mysqlEngine) small() []string { return []string{"SET SESSION foreign_key_checks = 0"} }
-func (mysqlEngine) ledger() string  { return mysqlLedger }
+func (mysqlEngine) ending() string { return "SELECT concat('KILL QUERY ', connection_id())" }
+
+// small lets the server count the rows of the tool's tables, which grow faster than it notices: it would take them for a few, and compare
+// all with all.
+func (mysqlEngine) small() []string {
+	return []string{"SET SESSION foreign_key_checks = 0", "ANALYZE NO_WRITE_TO_BINLOG TABLE semel_dedupe_map, semel_dedupe_audit"}
+}
+
+func (mysqlEngine) ledger() string { return mysqlLedger }
 func (mysqlEngine) hasLedger() string {
 	return "SELECT count(*) > 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = database() AND TABLE_NAME = 'semel_dedupe_audit'"
 }
@@ -64,7 +71,6 @@ func (mysqlEngine) mayMake(table string) string {
 }
 
 func (mysqlEngine) identity(ctx context.Context, s *session) (id string, err error) {
-	//semel:safe it only reads
 	err = s.one(ctx, "SELECT concat_ws('/', @@hostname, @@port, @@datadir, database())", nil, &id)
 	return id, err
 }
@@ -247,10 +253,18 @@ func (mysqlEngine) text(value string, c *catalog.Column) string {
 	return "cast(" + value + " AS char)"
 }
 
+// value is as long as the column: the server finds no row by a value of any length, but compares all with all.
 func (mysqlEngine) value(text string, c *catalog.Column) string {
+	bound := func(value string) string {
+		_, length, found := strings.Cut(strings.TrimSuffix(c.Type, ")"), "(")
+		if !found {
+			return value
+		}
+		return "left(" + value + ", " + length + ")"
+	}
 	switch kind := kindOf(c); kind {
 	case "bytes":
-		return "unhex(" + text + ")"
+		return bound("unhex(" + text + ")")
 	case "float":
 		return "(" + text + " * 1e0)"
 	case "signed", "unsigned":
@@ -259,7 +273,7 @@ func (mysqlEngine) value(text string, c *catalog.Column) string {
 		return "cast(" + text + " AS " + strings.TrimSuffix(strings.TrimSuffix(c.Type, " zerofill"), " unsigned") + ")"
 	case "text":
 		if charset, _, found := strings.Cut(c.Collation, "_"); found {
-			return "(convert(" + text + " USING " + charset + ") COLLATE " + c.Collation + ")"
+			return bound("(convert(" + text + " USING " + charset + ") COLLATE " + c.Collation + ")")
 		}
 	}
 	return text
@@ -318,10 +332,12 @@ func (mysqlEngine) createFate(t *table) []string {
 }
 
 func (mysqlEngine) dropFate(t *table) string { return "DROP TABLE IF EXISTS " + t.fate() }
+func (mysqlEngine) empties() string          { return "DELETE FROM " }
 func (mysqlEngine) once() string             { return "" }
 
 // inOrder is needed while the server knows no more than the old sizes of tables that have grown: it then compares all rows with all.
-func (mysqlEngine) inOrder() string { return "STRAIGHT_JOIN " }
+func (mysqlEngine) inOrder() string                     { return "STRAIGHT_JOIN " }
+func (mysqlEngine) behind(columns, where string) string { return joinAudit(columns, where) }
 
 func (mysqlEngine) runOf() string    { return "@semel_merge_run" }
 func (mysqlEngine) restored() string { return "" }

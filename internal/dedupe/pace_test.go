@@ -198,6 +198,10 @@ func TestReplica(t *testing.T) {
 			paused = true
 			_, err := follower.ExecContext(t.Context(), "SELECT pg_wal_replay_pause()")
 			noError(t, err)
+			testserver.Eventually(t, "the replica stops replaying", func() (stopped bool) { // it may replay a little more before it does
+				noError(t, follower.QueryRowContext(t.Context(), "SELECT pg_get_wal_replay_pause_state() = 'paused'").Scan(&stopped))
+				return stopped
+			})
 		case strings.HasPrefix(waits, "waits for standby_1, which is ") && paused && !waited:
 			waited = true
 			b.want(mergedCount, fmt.Sprint(done))

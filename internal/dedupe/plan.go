@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	planVersion = 2
+	planVersion = 3
 	// slowRows is the number of rows from which a reference without an index is refused: each batch would read them all.
 	slowRows   = 100_000
 	maxSamples = 5
@@ -39,6 +39,8 @@ type Plan struct {
 	Losers int64 `json:"losers"`
 	// Children are the tables that refer to losers.
 	Children []Child `json:"children,omitempty"`
+	// Collisions are the unique keys of children in which rows meet.
+	Collisions []Collision `json:"collisions,omitempty"`
 	// Triggers fire, or hide rows; Suspects may refer to losers without the database knowing; Notes are remarks.
 	Triggers []string `json:"triggers,omitempty"`
 	Suspects []string `json:"suspects,omitempty"`
@@ -64,9 +66,20 @@ type Child struct {
 	Parent  string `json:"parent"`
 	// Rows counts those that refer to losers of the table with the duplicates; -1 for references to other tables.
 	Rows int64 `json:"rows"`
-	// Merges says what happens to rows that become the same: "" where none can.
-	Merges string `json:"merges,omitempty"`
-	Policy string `json:"policy,omitempty"`
+}
+
+// Collision is a unique key of a child with rows that it makes the same, or of which it allows one.
+type Collision struct {
+	Table string `json:"table"`
+	Key   string `json:"key"`
+	// Rows counts those that are not alone in their place any more, without the ones that keep it. Others may follow from them.
+	Rows int64 `json:"rows"`
+	// Does says what happens to them.
+	Does string `json:"does"`
+	// Sample is the key of a row that keeps its place, and that of another.
+	Sample []string `json:"sample,omitempty"`
+	// Differences are the columns in which these two differ. The file does not have them.
+	Differences []Difference `json:"-"`
 }
 
 // Plan finds the duplicates of a rule and what merging them touches. It only reads. The request's table, terms and condition
@@ -84,6 +97,11 @@ func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Pla
 	if err != nil {
 		return nil, err
 	}
+	if t, ok := schema.Table(u.Table); ok && q.Losers == markLosers {
+		if err := keepsLosers(t); err != nil {
+			return nil, refuse("%w", err)
+		}
+	}
 	grouping, refused := plan.Group(schema, u)
 	if refused != nil {
 		return nil, refuse("%s (%s)", refused.Why, refused.Fix)
@@ -93,7 +111,7 @@ func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Pla
 	}
 	q.Name, q.Table, q.Terms, q.Where = u.Name, fullName(grouping.Table), grouping.Terms, grouping.Where
 	q.Known = !slices.Contains(grouping.Nulls, true)
-	found, links, err := s.survey(ctx, schema, &q)
+	found, err := s.survey(ctx, schema, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -101,17 +119,20 @@ func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Pla
 		return nil, refuse("the rule %s counts merged rows, so that its index would still refuse them (add %q to its except:, or delete losers with --losers delete)", u.Name, mergedInto+" is set")
 	}
 	p = &Plan{Version: planVersion, Dialect: d.Dialect.String(), Request: q, Rule: ruleOf(u)}
-	return p, s.complete(ctx, p, schema, found, links)
+	return p, s.complete(ctx, p, found)
 }
 
 // complete says what merging these rows touches.
-func (s *session) complete(ctx context.Context, p *Plan, schema *catalog.Schema, found *site, links []link) (err error) {
-	p.Schema, p.Triggers, p.Suspects = found.describe(), found.triggers, suspects(schema, links, found)
+func (s *session) complete(ctx context.Context, p *Plan, found *site) (err error) {
+	p.Schema, p.Triggers, p.Suspects = found.describe(), found.triggers, lines(found.suspects)
 	if p.Database, err = s.identity(ctx, s); err != nil {
 		return err
 	}
 	if err := s.measure(ctx, found, p); err != nil {
 		return fmt.Errorf("look for duplicates: %w", s.written(err))
+	}
+	if err := s.collisions(ctx, found, p); err != nil {
+		return fmt.Errorf("look for children that become the same: %w", s.written(err))
 	}
 	if err := s.try(ctx, found); err != nil {
 		return err
@@ -122,8 +143,18 @@ func (s *session) complete(ctx context.Context, p *Plan, schema *catalog.Schema,
 	return s.allow(ctx, found, p)
 }
 
-// try evaluates the expressions of policies over no rows.
+// try evaluates the expressions of policies and of children that yield over no rows.
 func (s *session) try(ctx context.Context, found *site) error {
+	for _, t := range found.tables {
+		for i, column := range t.sets() {
+			value := t.yields.values[i]
+			for _, query := range []string{"SELECT " + value, "SELECT coalesce(t." + quote(column) + ", " + value + ") FROM " + t.path + " AS t WHERE 1 = 0"} { // no other column, and of its type
+				if err := s.each(ctx, query, nil, func(*sql.Rows) error { return nil }); err != nil {
+					return fmt.Errorf("child %s: %s: %w", t.name, column, s.written(err))
+				}
+			}
+		}
+	}
 	for _, p := range found.policies {
 		text, ok := strings.CutPrefix(p.kind, sqlPolicy)
 		if !ok {
@@ -141,6 +172,9 @@ func (s *session) try(ctx context.Context, found *site) error {
 func (s *session) allow(ctx context.Context, found *site, p *Plan) error {
 	if p.Losers == 0 {
 		return nil
+	}
+	if err := found.undeclared(); err != nil {
+		return err
 	}
 	if len(found.triggers) > 0 && !p.Request.Triggers {
 		return refuse("a merge would meet %s (allow it with --triggers; triggers can test %s)", strings.Join(found.triggers, ", "), s.runOf())
@@ -171,17 +205,13 @@ func (s *session) measure(ctx context.Context, found *site, p *Plan) error {
 	counts := []string{"(SELECT count(*) FROM d)", "(SELECT count(*) FROM (SELECT DISTINCT " + list(w) + " FROM d) AS g)"}
 	into := []any{&p.Losers, &p.Groups}
 	for _, e := range found.edges {
-		p.Children = append(p.Children, Child{Table: e.child.name, Columns: strings.Join(e.cols, ", "), Parent: e.parent.name, Rows: -1, Merges: e.child.merges()})
+		p.Children = append(p.Children, Child{Table: e.child.name, Columns: strings.Join(e.cols, ", "), Parent: e.parent.name, Rows: -1})
 	}
 	for i, e := range found.edges {
 		if e.parent != root {
 			continue
 		}
-		from := e.child.path
-		if e.where != "" {
-			from = "(SELECT * FROM " + from + " WHERE " + e.where + ")"
-		}
-		counts = append(counts, "(SELECT count(*) FROM d JOIN "+root.path+" AS r ON "+equal(of("r", root.id), numbered("d", "l", n))+" JOIN "+from+" AS c ON "+equal(of("c", e.cols), of("r", e.refs))+")")
+		counts = append(counts, "(SELECT count(*) FROM d JOIN "+root.path+" AS r ON "+equal(of("r", root.id), numbered("d", "l", n))+" JOIN "+e.rows()+" AS c ON "+e.refers("r", "c")+")")
 		into = append(into, &p.Children[i].Rows)
 	}
 	if err := s.one(ctx, "WITH d AS "+s.once()+"("+found.losers()+") SELECT "+strings.Join(counts, ", "), nil, into...); err != nil {
@@ -189,7 +219,7 @@ func (s *session) measure(ctx context.Context, found *site, p *Plan) error {
 	}
 	for _, e := range found.edges {
 		if !e.indexed(found.dialect) {
-			p.Notes = append(p.Notes, fmt.Sprintf("no index begins with %s of %s: each batch reads the whole table", strings.Join(e.cols, ", "), e.child.name))
+			join(&p.Notes, []string{fmt.Sprintf("no index begins with %s of %s: each batch reads the whole table", strings.Join(e.cols, ", "), e.child.name)})
 		}
 	}
 	for _, t := range found.tables {
@@ -228,65 +258,12 @@ func (s *session) sample(ctx context.Context, found *site, p *Plan) error {
 	return err
 }
 
-// merges says what happens to rows of the table that become the same.
-func (t *table) merges() string {
-	switch {
-	case len(t.keys) == 0:
-		return ""
-	case t.marks:
-		return "marked where " + strings.Join(texts.Of(t.keys, func(k *key) string { return k.name }), ", ") + " collides"
-	}
-	return "deleted, and kept in the audit, where " + strings.Join(texts.Of(t.keys, func(k *key) string { return k.name }), ", ") + " collides"
-}
-
-// suspects lists columns that look like references to the table but are not known to be.
-func suspects(schema *catalog.Schema, links []link, found *site) []string {
-	root := found.tables[0]
-	one := strings.TrimSuffix(root.catalog.Name, "s")
-	var all []string
-	for i := range schema.Tables {
-		t := &schema.Tables[i]
-		if t.Kind == catalog.View || t.Kind == catalog.Partition || strings.HasPrefix(t.Name, "semel_dedupe_") {
-			continue
-		}
-		for _, c := range t.Columns {
-			why := ""
-			base := strings.TrimSuffix(c.Name, "_id")
-			_, polymorphic := t.Column(base + "_type")
-			switch {
-			case linked(links, found, fullName(t), c.Name), t.Kind == catalog.Foreign, fullName(t) == root.name && strings.HasPrefix(c.Name, "merge"):
-			case polymorphic && base != c.Name:
-				why = "next to " + base + "_type, it may refer to rows of several tables"
-			case strings.HasPrefix(c.Name, one) && (strings.HasSuffix(c.Name, "_ids") || strings.HasSuffix(c.Type, "[]")):
-				why = "a list of references, which a merge does not change"
-			case c.Name == one+"_id" || c.Name == root.catalog.Name+"_id":
-				why = "named like a reference, without a foreign key"
-			}
-			if why != "" {
-				all = append(all, fmt.Sprintf("%s.%s: %s", fullName(t), c.Name, why))
-			}
-		}
-	}
-	return all
-}
-
-func linked(links []link, found *site, table, column string) bool {
-	for _, l := range links {
-		if l.child == table && len(overlap(l.cols, []string{column})) > 0 {
-			return true
-		}
-	}
-	for _, e := range found.edges {
-		if e.child.name == table && len(overlap(e.cols, []string{column})) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // ReadPlan reads the file of a plan. An error means that it is not one, or [ErrVersion].
 func ReadPlan(name string) (*Plan, error) {
 	file, err := os.Open(name) //nolint:gosec // named by the operator.
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w (make a plan with: semel dedupe plan)", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -304,16 +281,16 @@ func ReadPlan(name string) (*Plan, error) {
 		Request json.RawMessage
 	}
 	if json.Unmarshal(text, &kind) == nil && kind.Version != planVersion && kind.Dialect != "" && kind.Request != nil {
-		return nil, fmt.Errorf("%s is %w %d, and this program reads version %d (plan again)", name, ErrVersion, kind.Version, planVersion)
+		return nil, fmt.Errorf("%s is %w %d, and this program reads version %d (plan again: semel dedupe plan, with the same flags)", name, ErrVersion, kind.Version, planVersion)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	p := &Plan{}
 	if err := decoder.Decode(p); err != nil {
-		return nil, fmt.Errorf("%s is not a plan of semel dedupe: %w", name, err)
+		return nil, fmt.Errorf("%s is not a plan (make one with: semel dedupe plan): %w", name, err)
 	}
 	if p.Version != planVersion {
-		return nil, fmt.Errorf("%s is not a plan of semel dedupe: it lacks a version, a dialect or a request", name)
+		return nil, fmt.Errorf("%s is not a plan: it lacks a version, a dialect or a request (make one with: semel dedupe plan)", name)
 	}
 	return p, p.Request.check()
 }

@@ -22,7 +22,7 @@ func (v *surveyor) fills() error {
 		c, ok := t.catalog.Column(p.column)
 		switch {
 		case !ok:
-			return fmt.Errorf("column: the table %s has no column %s", t.name, p.column)
+			return fmt.Errorf("column: %w", t.catalog.NoColumn(p.column))
 		case c.Generated != "":
 			return fmt.Errorf("column: %s of %s is generated", p.column, t.name)
 		case p.kind == askPolicy && t != v.site.tables[0]:
@@ -63,6 +63,9 @@ func (v *surveyor) merged(name, what string) (*table, error) {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	t := v.byName[fullName(c)]
+	if t != nil && !t.deep && t.crowds() {
+		return nil, fmt.Errorf("%s: no rows of %s are merged by this plan (%s)", what, t.name, t.yieldHint())
+	}
 	if t == nil || !t.deep {
 		return nil, fmt.Errorf("%s: no rows of %s are merged by this plan", what, fullName(c))
 	}
@@ -87,9 +90,11 @@ func (v *surveyor) checks() error {
 			return fmt.Errorf("check %s: the plan does not touch %s", text, fullName(c))
 		}
 		if column != "" {
-			if _, ok := c.Column(column); !ok {
-				return fmt.Errorf("check %s: the table %s has no column %s", text, name, column)
+			found, ok := c.Column(column)
+			if !ok {
+				return fmt.Errorf("check %s: %w", text, c.NoColumn(column))
 			}
+			column = found.Name
 		}
 		t.checks = append(t.checks, column)
 	}
@@ -106,7 +111,7 @@ func (s *site) describe() []string {
 			add("column %s.%s %s, NULL %t, generated %q", t.name, c.Name, c.Type, c.Nullable, c.Generated)
 		}
 		for _, k := range t.keys {
-			add("key %s of %s (%s) where %q, NULL equals NULL: %t", k.name, t.name, strings.Join(k.parts, ", "), k.where, k.nullsSame)
+			add("key %s of %s (%s) where %q, NULL equals NULL: %t, over a reference alone: %t", k.name, t.name, strings.Join(k.parts, ", "), k.where, k.nullsSame, k.alone)
 		}
 	}
 	for _, e := range s.edges {

@@ -28,12 +28,16 @@ type postgresEngine struct{}
 // lockName is hashed to the number of the advisory lock that lets one process merge at a time.
 const lockName = "semel dedupe"
 
-// settings let each sort and each hash take as much memory as the build of an index, which sorts the same rows.
+// settings let each sort and each hash take as much memory as the build of an index, which sorts the same rows. Most statements read
+// whole tables and group by expressions, of which the planner knows nothing: it takes their groups for one row, and would nest loops
+// over each other.
 func (postgresEngine) settings() []string {
 	all := texts.Of([]string{
 		"row_security = off", "datestyle = 'ISO, YMD'", "intervalstyle = 'postgres'", "bytea_output = 'hex'", "extra_float_digits = 1",
-		"lc_monetary = 'C'", "timezone = 'UTC'", "statement_timeout = 0", "jit = off",
+		"lc_monetary = 'C'", "timezone = 'UTC'", "statement_timeout = 0", "jit = off", "enable_nestloop = off",
 	}, func(s string) string { return "SET " + s })
+	// From version 14, a server looks during a statement whether its client is still there; some systems cannot.
+	all = append(all, "DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false); EXCEPTION WHEN others THEN NULL; END $$")
 	return append(all, "SELECT set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')), pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)")
 }
 
@@ -55,11 +59,15 @@ func (postgresEngine) own(ctx context.Context, s *session) (func(context.Context
 	}, nil
 }
 
+func (postgresEngine) ending() string {
+	return "SELECT format('SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %L', pid, backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+}
+
 // small prefers indexes: a batch is small, and what it joins may be large. The planner takes a temporary table that was never
 // analyzed for one of about a thousand rows, which is right. To turn sequential scans off would be wrong: the price of one that cannot be
 // avoided hides the difference between all other plans.
 func (postgresEngine) small() []string {
-	return []string{"ANALYZE semel_dedupe_map, semel_dedupe_audit", "SET random_page_cost = 1.1"}
+	return []string{"ANALYZE semel_dedupe_map, semel_dedupe_audit", "SET random_page_cost = 1.1", "SET enable_nestloop = on"}
 }
 
 func (postgresEngine) ledger() string { return postgresLedger }
@@ -148,11 +156,8 @@ func (postgresEngine) classify(err error) class {
 
 func (postgresEngine) explain(err error) error {
 	if pg, ok := dialect.Refused(err); ok {
-		switch {
-		case pg.State == "42501":
+		if pg.State == "42501" {
 			return fmt.Errorf("%w (this user needs SELECT, INSERT, UPDATE and DELETE on the table, and must be free from its row level security)", err)
-		case pg.Text("Detail") != "":
-			return fmt.Errorf("%w: %s", err, pg.Text("Detail"))
 		}
 	}
 	return err
@@ -203,13 +208,23 @@ func (postgresEngine) length(value string) string   { return "length(" + value +
 func (postgresEngine) now(c *catalog.Column) string { return "now()::" + c.Type }
 func (postgresEngine) locking() string              { return " FOR UPDATE OF t" }
 func (postgresEngine) dropFate(*table) string       { return "" }
-func (postgresEngine) once() string                 { return "MATERIALIZED " }
-func (postgresEngine) inOrder() string              { return "" }
-func (postgresEngine) runOf() string                { return "current_setting('semel.merge_run', true)" }
-func (postgresEngine) restored() string             { return " OVERRIDING SYSTEM VALUE" }
+
+// empties leaves no dead rows, and costs nothing for the tables that a batch did not meet, as ON COMMIT DELETE ROWS does at each commit.
+func (postgresEngine) empties() string  { return "TRUNCATE " }
+func (postgresEngine) once() string     { return "MATERIALIZED " }
+func (postgresEngine) inOrder() string  { return "" }
+func (postgresEngine) runOf() string    { return "current_setting('semel.merge_run', true)" }
+func (postgresEngine) restored() string { return " OVERRIDING SYSTEM VALUE" }
 
 func (postgresEngine) update(table, alias string, names, values []string, from, where string) string {
 	return updateFrom(table, alias, names, values, from, where)
+}
+
+func (postgresEngine) behind(columns, where string) string { return joinAudit(columns, where) }
+
+// joinAudit joins rows of the audit.
+func joinAudit(columns, where string) string {
+	return " JOIN (SELECT " + columns + " FROM semel_dedupe_audit AS b WHERE " + where + ") AS b"
 }
 
 // updateFrom is an UPDATE with FROM, which MySQL does not have.
@@ -227,7 +242,7 @@ func (postgresEngine) createFate(t *table) []string {
 	columns = append(append(columns, as(of("t", names), "n")...), as(of("t", t.id), "w")...)
 	columns = append(columns, as(texts.Of(t.checks, func(string) string { return "0::numeric" }), "v")...)
 	return []string{
-		"CREATE TEMP TABLE " + t.fate() + " ON COMMIT DELETE ROWS AS SELECT " + list(columns) + " FROM " + t.path + " AS t WITH NO DATA",
+		"CREATE TEMP TABLE " + t.fate() + " AS SELECT " + list(columns) + " FROM " + t.path + " AS t WITH NO DATA",
 		"CREATE UNIQUE INDEX ON " + t.fate() + " (" + list(t.oldID("")) + ")",
 	}
 }

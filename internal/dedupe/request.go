@@ -1,10 +1,12 @@
 package dedupe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/rules"
 )
@@ -33,8 +35,12 @@ type Request struct {
 	Cycles string `json:"cycles"`
 	// Columns are policies for columns of winners: [TABLE.]COLUMN=POLICY.
 	Columns []string `json:"columns,omitempty"`
-	// References are columns that refer to the table without a foreign key: TABLE.COLUMN[,COLUMN…] [where SQL].
+	// References are columns that refer to the table, or to another one whose rows are merged, without a foreign key:
+	// TABLE.COLUMN[,COLUMN…] [to TABLE] [where SQL]; or to none, where the name only looks like it.
 	References []string `json:"references,omitempty"`
+	// Yields say what happens to rows of which a parent may have one: TABLE=winner, oldest or newest for the row that stays, and
+	// after a colon COLUMN=VALUE[;COLUMN=VALUE…] for the others, which are merged into it without.
+	Yields []string `json:"yields,omitempty"`
 	// Checks are TABLE.COLUMN, whose sum must not change, or TABLE, of which no row may be merged.
 	Checks []string `json:"checks,omitempty"`
 	// Triggers says that triggers of the tables may fire.
@@ -60,6 +66,14 @@ const (
 	maxKeyIndex = 59
 )
 
+// Check reports what is malformed, whatever the database of this dialect holds.
+func (q *Request) Check(d dialect.Dialect) error {
+	_, badColumn := q.policies()
+	_, badReference := q.references()
+	_, badChild := q.yieldings(d)
+	return cmp.Or(q.check(), badColumn, badReference, badChild)
+}
+
 // check reports a value that is not one of those allowed.
 func (q *Request) check() error {
 	winners := []string{"oldest", "newest", "most-children", "most-complete"}
@@ -78,8 +92,8 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// KeyRule returns the uniqueness rule of a table and terms, such as "tenant_id" and "lower(trim(email))". Merged rows do
-// not count.
+// KeyRule returns the uniqueness rule of a table and terms, such as "tenant_id" and "lower(trim(email))". A column compares as its
+// type and its collation do. Merged rows do not count.
 func KeyRule(table string, terms []string, marked bool) (*rules.Unique, error) {
 	u := &rules.Unique{Name: strings.ReplaceAll(table, ".", "_"), Table: table}
 	for _, text := range terms {
@@ -87,7 +101,11 @@ func KeyRule(table string, terms []string, marked bool) (*rules.Unique, error) {
 		if err != nil {
 			return nil, err
 		}
-		column, _ := e.Column()
+		column, bare := e.Column()
+		if bare {
+			e = expression.Collated(column)
+			text = e.String()
+		}
 		u.Fields = append(u.Fields, rules.Term{Text: text, Column: column, Columns: e.Columns(), Expr: e})
 	}
 	u.Index = strings.Join(append([]string{u.Name}, u.Columns()...), "_")
@@ -130,12 +148,19 @@ func (q *Request) policies() ([]policy, error) {
 	return all, nil
 }
 
-// reference is a declared reference to the table.
+// reference is a declared reference: to a table, "" for the request's, or to noTable.
 type reference struct {
 	table   string
 	columns []string
+	to      string
 	where   string
 }
+
+const (
+	noTable = "none"
+	// declaredName begins the names of declared links.
+	declaredName = "reference "
+)
 
 func (q *Request) references() ([]reference, error) {
 	var all []reference
@@ -144,11 +169,13 @@ func (q *Request) references() ([]reference, error) {
 		if i := strings.Index(strings.ToLower(text), " where "); i >= 0 {
 			target, where = text[:i], strings.TrimSpace(text[i+len(" where "):])
 		}
+		target, to, hasTo := strings.Cut(target, " to ")
+		to = strings.TrimSpace(to)
 		dot := strings.LastIndexByte(strings.SplitN(target, ",", 2)[0], '.')
-		if dot < 0 {
-			return nil, fmt.Errorf("reference %q: write TABLE.COLUMN, and after where a condition in SQL", text)
+		if dot < 0 || hasTo && to == "" || to == noTable && where != "" {
+			return nil, fmt.Errorf("reference %q: write TABLE.COLUMN, then to and a table where it is not the one with the duplicates, and after where a condition in SQL; or TABLE.COLUMN to %s", text, noTable)
 		}
-		r := reference{table: strings.TrimSpace(target[:dot]), where: where}
+		r := reference{table: strings.TrimSpace(target[:dot]), to: to, where: where}
 		for name := range strings.SplitSeq(target[dot+1:], ",") {
 			r.columns = append(r.columns, strings.TrimSpace(name))
 		}

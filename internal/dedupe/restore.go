@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/semel-dev/semel/internal/texts"
 )
@@ -15,20 +13,39 @@ import (
 // errShared means that two groups of a batch changed the same row: the later one has to be taken back first.
 var errShared = errors.New("two groups changed the same row")
 
-// restore takes groups back: the steps of a merge in reverse, each for all tables in one statement.
-func (u *undoer) restore(ctx context.Context, groups []int64) error {
-	if err := u.apart(ctx, groups); err != nil {
+// restore takes units of groups back: the steps of a merge in reverse, each for all tables in one statement.
+func (u *undoer) restore(ctx context.Context, units [][]int64) error {
+	groups := slices.Concat(units...)
+	if err := u.astray(groups); err != nil {
+		return err
+	}
+	err := u.apart(ctx, groups)
+	if errors.Is(err, errShared) && len(units) == 1 {
+		return u.inTurn(ctx, groups)
+	}
+	if err != nil {
+		return err
+	}
+	return u.together(ctx, groups)
+}
+
+// together takes groups back of which no two changed the same row.
+func (u *undoer) together(ctx context.Context, groups []int64) error {
+	if err := u.compareAll(ctx, groups); err != nil {
 		return err
 	}
 	if err := u.execAll(ctx, u.announce(-u.run)); err != nil {
 		return err
 	}
+	if u.item == 0 { // else a winner keeps what it has of several losers
+		if err := u.unfillAll(ctx, groups); err != nil {
+			return err
+		}
+	}
 	steps := []reversal{
 		{[]string{"step = 1", "step = 2 AND old IS NULL"}, []func(*trail, string) string{(*trail).unmove, (*trail).undelete}},
+		{[]string{"step = 4"}, []func(*trail, string) string{(*trail).unyield}},
 		{[]string{"step = 2 AND old IS NOT NULL"}, []func(*trail, string) string{(*trail).unmark}},
-	}
-	if u.item == 0 { // else a winner keeps what it has of several losers
-		steps = slices.Insert(steps, 0, reversal{[]string{"step = 3"}, []func(*trail, string) string{(*trail).unfill}})
 	}
 	for _, step := range steps {
 		if err := u.reverse(ctx, step, groups); err != nil {
@@ -40,7 +57,7 @@ func (u *undoer) restore(ctx context.Context, groups []int64) error {
 		items = " AND item = " + strconv.FormatInt(u.item, 10)
 	}
 	//semel:safe the second run finds no group in state 1
-	if _, err := u.exec(ctx, "UPDATE semel_dedupe_map SET state = 3 WHERE run = $1 AND state = 1 AND "+between(groups)+items, u.run); err != nil {
+	if _, err := u.exec(ctx, "UPDATE semel_dedupe_map SET state = 3 WHERE run = $1 AND state = 1 AND "+groupsIn("grp", groups)+items, u.run); err != nil {
 		return err
 	}
 	return u.execAll(ctx, u.conclude())
@@ -52,11 +69,30 @@ func (u *undoer) apart(ctx context.Context, groups []int64) error {
 		return nil
 	}
 	var grp int64
-	err := u.one(ctx, "SELECT min(grp) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL AND "+between(groups)+" GROUP BY tbl, \"key\" HAVING min(grp) < max(grp) LIMIT 1", []any{u.run}, &grp)
+	err := u.one(ctx, "SELECT min(grp) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL AND "+groupsIn("grp", groups)+" GROUP BY tbl, \"key\" HAVING min(grp) < max(grp) LIMIT 1", []any{u.run}, &grp)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	return errors.Join(err, errShared)
+}
+
+// unfillAll gives winners their columns back. A sweep may have written to a winner once more: its last entry goes first.
+func (u *undoer) unfillAll(ctx context.Context, groups []int64) error {
+	kept := " FROM semel_dedupe_audit WHERE step = 3 AND " + u.due(groups) + " GROUP BY tbl, \"key\""
+	var times int
+	if err := u.one(ctx, "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n"+kept+") AS q", nil, &times); err != nil {
+		return err
+	}
+	for ; times > 0; times-- {
+		where := "step = 3"
+		if times > 1 {
+			where += " AND id IN (SELECT id FROM (SELECT max(id) AS id" + kept + ") AS l)"
+		}
+		if err := u.reverse(ctx, reversal{[]string{where}, []func(*trail, string) string{(*trail).unfill}}, groups); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reversal is a statement that takes rows of the audit back: their conditions, and for each how to write it.
@@ -69,12 +105,9 @@ type reversal struct {
 func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) error {
 	var statements, audits, conditions []string
 	for i, where := range step.where {
-		where = "run = " + strconv.FormatInt(u.run, 10) + " AND " + where + " AND undone_at IS NULL AND " + between(groups) + u.only("a", 0)
+		where += " AND " + u.due(groups)
 		audit := "SELECT * FROM semel_dedupe_audit AS a WHERE " + where
 		audits, conditions = append(audits, audit), append(conditions, where)
-		if err := u.spare(ctx, audit); err != nil {
-			return err
-		}
 		for _, t := range u.tables {
 			if statement := step.writes[i](t, audit+" AND kept IS NULL AND tbl = "+u.literal(t.name)); statement != "" {
 				statements = append(statements, statement)
@@ -104,9 +137,9 @@ func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) err
 	return nil
 }
 
-// between selects groups by the last and the first one of a batch: those between them were undone before.
-func between(groups []int64) string {
-	return "grp BETWEEN " + strconv.FormatInt(groups[len(groups)-1], 10) + " AND " + strconv.FormatInt(groups[0], 10)
+// due are the rows of the audit, as a, that are still to be taken back.
+func (u *undoer) due(groups []int64) string {
+	return "run = " + strconv.FormatInt(u.run, 10) + " AND undone_at IS NULL AND " + groupsIn("grp", groups) + u.only("a", 0)
 }
 
 // here joins a row of the audit to the row of the table.
@@ -119,7 +152,7 @@ func (t *trail) unfill(audit string) string {
 	}
 	values := texts.Of(t.filled, func(name string) string {
 		column := "t." + quote(name)
-		return "CASE WHEN " + t.drifted(name) + " THEN " + column + " ELSE " + t.past("a.old", name) + " END"
+		return "CASE WHEN " + t.drifted(name, "") + " THEN " + column + " ELSE " + t.past("a.old", name) + " END"
 	})
 	return t.update(t.path, "t", texts.Of(t.filled, quote), values, "("+audit+") AS a", t.here()+" AND "+t.differ([]string{"a.old"}, []string{"a.new"}))
 }
@@ -140,6 +173,9 @@ func (t *trail) unmark(audit string) string { return t.reset(audit, t.marked) }
 // unmove lets references refer to what they did.
 func (t *trail) unmove(audit string) string { return t.reset(audit, t.moved) }
 
+// unyield gives rows back what they had before others kept their place.
+func (t *trail) unyield(audit string) string { return t.reset(audit, t.yielded) }
+
 func (t *trail) reset(audit string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -155,39 +191,11 @@ func (t *trail) changed(name string) string {
 	return t.differ([]string{t.member("a.old", name)}, []string{t.member("a.new", name)})
 }
 
-// drifted holds when a column of a row is not as the merge wrote it.
-func (t *trail) drifted(name string) string {
-	return t.differ([]string{t.text("t."+quote(name), t.column(name))}, []string{t.member("a.new", name)})
-}
-
-// spare finds the rows of an audit that were changed or deleted since, or whose key another row has taken: they are kept as
-// they are, and reported. Of a winner, each column is kept on its own.
-func (u *undoer) spare(ctx context.Context, audit string) error {
-	for _, t := range u.tables {
-		there := "t." + quote(t.id[0]) + " IS NOT NULL"
-		reasons := []string{"CASE WHEN a.old IS NULL AND a.step = 2 AND " + there + " THEN 'its key belongs to another row now' WHEN a.old IS NOT NULL AND NOT " + there + " THEN 'it was deleted since the merge' END"}
-		for step, names := range [][]string{stepMoved: t.moved, stepMerged: overlap(t.marked, []string{mergedInto}), stepKept: t.filled} {
-			for _, name := range names {
-				now, wrote := t.text("t."+quote(name), t.column(name)), t.member("a.new", name)
-				reasons = append(reasons, "CASE WHEN a.step = "+strconv.Itoa(step)+" AND "+there+" AND a.old IS NOT NULL AND "+t.changed(name)+" AND "+t.drifted(name)+" THEN concat("+
-					t.literal(name+" is ")+", coalesce("+now+", 'NULL'), ', and the merge wrote ', coalesce("+wrote+", 'NULL')) END")
-			}
-		}
-		rows := "SELECT a.run, a.grp, a.id, a.\"key\", a.step, concat_ws('; ', " + strings.Join(reasons, ", ") + ") AS reason FROM (" + audit + " AND tbl = " + u.literal(t.name) + ") AS a LEFT JOIN " + t.path + " AS t ON " + t.here()
-		err := u.each(ctx, "SELECT \"key\", reason FROM ("+rows+") AS q WHERE reason <> '' ORDER BY id", nil, func(rows *sql.Rows) error {
-			k := Kept{Table: t.name}
-			err := rows.Scan(&k.Key, &k.Reason)
-			u.report.Kept = append(u.report.Kept, k)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("compare %s: %w", t.name, err)
-		}
-		mark := u.update("semel_dedupe_audit", "s", []string{"kept"}, []string{"q.reason"}, "("+rows+") AS q", "q.run = s.run AND q.grp = s.grp AND q.id = s.id AND q.reason <> '' AND q.step <> 3")
-		//semel:safe the second run finds the same reasons
-		if _, err := u.exec(ctx, mark); err != nil {
-			return err
-		}
+// drifted holds when a column of a row, or what a later entry of the audit found there, is not as the merge wrote it.
+func (t *trail) drifted(name, later string) string {
+	now := t.text("t."+quote(name), t.column(name))
+	if later != "" {
+		now = "CASE WHEN " + later + " IS NULL THEN " + now + " ELSE " + t.member(later, name) + " END"
 	}
-	return nil
+	return t.differ([]string{now}, []string{t.member("a.new", name)})
 }

@@ -68,6 +68,10 @@ type runner struct {
 	pace *pacer
 	// answers are the winners and the rows whose values they take, by columns, in the batch.
 	answers map[string][][2]string
+	// met are the tables whose fates have rows in this batch, used those whose fates had any in this call: of hundreds of tables that
+	// refer to the merged one, a batch meets few.
+	met  map[*table]bool
+	used []*table
 	// swept is set while late rows are moved instead of groups.
 	swept *sweep
 	all   int
@@ -125,14 +129,18 @@ func (d *Database) Run(ctx context.Context, p *Plan, o *Options) (report *Report
 	return report, err
 }
 
-// prepare makes the fates, and refuses a user who may not change a table as the run will.
+// prepare makes the fates, and refuses to delete what a column may name that was not declared, and a user who may not change a
+// table as the run will.
 func (r *runner) prepare(ctx context.Context) error {
+	if err := r.undeclared(); err != nil {
+		return err
+	}
 	for _, t := range r.tables {
 		if err := r.execAll(ctx, r.createFate(t)); err != nil {
 			return fmt.Errorf("prepare %s: %w", t.name, r.explain(err))
 		}
 	}
-	for _, w := range slices.Concat(r.marks(), r.moves(), r.fillings()) {
+	for _, w := range slices.Concat(r.marks(), r.yieldings(), r.moves(), r.fillings()) {
 		err := r.each(ctx, "EXPLAIN "+w.statement, []any{r.run}, func(*sql.Rows) error { return nil })
 		if _, isRefused := dialect.Refused(err); isRefused {
 			return refuse("rows of %s cannot be changed: %w", w.name, r.explain(err))
@@ -148,6 +156,7 @@ func (r *runner) prepare(ctx context.Context) error {
 func (r *runner) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
+	r.stopped()
 	for _, t := range r.tables {
 		if statement := r.dropFate(t); statement != "" {
 			if _, err := r.conn.ExecContext(ctx, statement); err != nil {
@@ -161,7 +170,7 @@ func (r *runner) leave(ctx context.Context) error {
 // compare refuses a plan of another database, or of an older schema.
 func (s *session) compare(ctx context.Context, p *Plan) (*site, error) {
 	if p.Dialect != s.Dialect.String() {
-		return nil, refuse("the plan is for %s, and the database is %s", p.Dialect, s.Dialect)
+		return nil, refuse("the plan is for %s, and the database is %s (name the database of the plan with --dsn, or plan again for this one)", p.Dialect, s.Dialect)
 	}
 	id, err := s.identity(ctx, s)
 	if err != nil {
@@ -174,7 +183,7 @@ func (s *session) compare(ctx context.Context, p *Plan) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := s.survey(ctx, schema, &p.Request)
+	found, err := s.survey(ctx, schema, &p.Request)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (k *killable) blows() (rounds int, at func(round int, verb string) blow) {
 		return 2, func(round int, verb string) blow { return named[verb][round%2] }
 	}
 	random := rand.New(rand.NewPCG(uint64(k.Dialect), 18))
-	return claimtest.Times(0, 8, 25), func(round int, verb string) blow {
+	return claimtest.Times(0, 4, 25), func(round int, verb string) blow {
 		if round == 0 || k.statements[verb] == 0 { // statements are counted
 			return blow{}
 		}

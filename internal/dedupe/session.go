@@ -45,6 +45,10 @@ type session struct {
 	engine
 
 	conn *sql.Conn
+	// stopped waits until the server has ended the statement that ran when ctx ended.
+	stopped func()
+	// forget leaves the connection alone when ctx ends; it may be nil.
+	forget func() bool
 	// release gives up the place of the only process that merges; nil without it.
 	release func(context.Context) error
 }
@@ -61,13 +65,47 @@ func (d *Database) open(ctx context.Context) (*session, error) {
 			return nil, errors.Join(err, s.close(ctx))
 		}
 	}
+	if err := s.endWith(ctx); err != nil {
+		return nil, errors.Join(err, s.close(ctx))
+	}
 	return s, nil
+}
+
+// endWith lets the server end a statement when ctx ends: it would go on with it, and hold its locks, after the driver has given
+// the connection up.
+func (s *session) endWith(ctx context.Context) error {
+	s.stopped = func() {}
+	query := s.ending()
+	if query == "" {
+		return nil
+	}
+	var statement string
+	if err := s.one(ctx, query, nil, &statement); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		_, _ = s.DB.ExecContext(ctx, statement) // the driver has ended the connection where this cannot
+	})
+	s.forget = stop
+	s.stopped = func() {
+		if ctx.Err() != nil {
+			<-done
+		}
+	}
+	return nil
 }
 
 // close gives the connection up: it has settings and temporary tables.
 func (s *session) close(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
+	if s.forget != nil && !s.forget() {
+		s.stopped()
+	}
 	if s.release != nil {
 		err = s.release(ctx)
 	}
@@ -168,7 +206,7 @@ func (s *session) exec(ctx context.Context, statement string, args ...any) (int6
 	statement, args = s.bound(statement, args)
 	result, err := s.conn.ExecContext(ctx, statement, args...)
 	if err != nil {
-		return 0, err
+		return 0, dialect.Discreet(err)
 	}
 	return result.RowsAffected()
 }
@@ -187,18 +225,6 @@ func (s *session) execAll(ctx context.Context, statements []string) error {
 		}
 	}
 	return nil
-}
-
-// execCounted runs statements, and returns how many rows they changed.
-func (s *session) execCounted(ctx context.Context, statements ...string) (all int64, err error) {
-	for _, statement := range statements {
-		n, err := s.exec(ctx, statement)
-		if err != nil {
-			return 0, err
-		}
-		all += n
-	}
-	return all, nil
 }
 
 // apply runs statements that change rows, each of which ends with a condition, as one where the server checks references at
@@ -240,7 +266,7 @@ func (s *session) each(ctx context.Context, query string, args []any, scan func(
 	query, args = s.bound(query, args)
 	rows, err := s.conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return dialect.Discreet(err)
 	}
 	defer rows.Close() //nolint:errcheck // Err says what went wrong.
 	for rows.Next() {
@@ -248,7 +274,7 @@ func (s *session) each(ctx context.Context, query string, args []any, scan func(
 			return err
 		}
 	}
-	return rows.Err()
+	return dialect.Discreet(rows.Err())
 }
 
 // one reads the only row of a query.
@@ -272,7 +298,8 @@ func (s *session) within(ctx context.Context, work func() error) error {
 	err := work()
 	if err == nil {
 		s.notice("COMMIT")
-		_, err = s.conn.ExecContext(ctx, "COMMIT")
+		_, err = s.conn.ExecContext(ctx, "COMMIT") // it can be the one that checks a row
+		err = dialect.Discreet(err)
 	}
 	if err == nil {
 		s.notice("committed")
@@ -280,19 +307,20 @@ func (s *session) within(ctx context.Context, work func() error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
+	s.stopped()
 	_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have done it, and a connection that cannot is not used again
 	return err
 }
 
-// survey collects what a request touches, and returns all foreign keys in addition.
-func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request) (*site, []link, error) {
+// survey collects what a request touches.
+func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request) (*site, error) {
 	links, err := s.references(ctx, schema)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	found, err := survey(schema, s.engine, links, q)
 	if err != nil {
-		return nil, nil, refuse("%w", err)
+		return nil, refuse("%w", err)
 	}
 	err = s.fires(ctx, s, func(table, what string) {
 		for _, t := range found.tables {
@@ -302,7 +330,7 @@ func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	hidden, err := s.hidden(ctx, s, found)
 	if err == nil && hidden != "" {
@@ -311,7 +339,7 @@ func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request
 	if err == nil {
 		found.hashed, err = s.hashes(ctx, found)
 	}
-	return found, links, err
+	return found, err
 }
 
 // clock is the time of the server, for the tables of the tool.
@@ -321,6 +349,7 @@ func (s *session) clock() string { return s.now(&catalog.Column{Type: "timestamp
 func (s *session) references(ctx context.Context, schema *catalog.Schema) ([]link, error) {
 	links, err := s.links(ctx, s, schema)
 	for i := range links {
+		links[i].cast(schema)
 		links[i].source, links[i].path = pathOf(links[i].child), pathOf(links[i].parent)
 	}
 	return slices.DeleteFunc(links, func(l link) bool {

@@ -1,6 +1,7 @@
 package dedupe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ type site struct {
 	triggers []string
 	// hashed says that a join finds the rows of each group.
 	hashed bool
+	// suspects may refer to rows that are merged without the database knowing.
+	suspects []suspect
 	// policies are those of the request, with the full names of their tables.
 	policies []policy
 }
@@ -53,6 +56,8 @@ type table struct {
 	moves, refs []string
 	// fills are the columns of winners that policies change.
 	fills []policy
+	// yields says what happens to rows of which a parent may have one; nil refuses their groups.
+	yields *yielding
 	// checks are the columns whose sums must not change; "" is the number of rows.
 	checks []string
 }
@@ -63,6 +68,7 @@ type edge struct {
 	child, parent *table
 	cols, refs    []string
 	where         string // of a declared reference
+	casts         []string
 }
 
 // key is a unique key of a table.
@@ -75,11 +81,16 @@ type key struct {
 	seen []string
 	// nullsSame says that NULL equals NULL.
 	nullsSame bool
+	// alone says that the key holds no more than a reference: two rows that it makes the same need not be.
+	alone bool
 }
 
 // columns are those that a merge has to know of a row: its identity first.
 func (t *table) columns() []string {
 	all := t.changing()
+	if name := t.created(); t.aged() && name != "" {
+		join(&all, []string{name})
+	}
 	for _, k := range t.keys {
 		join(&all, k.seen)
 	}
@@ -89,7 +100,7 @@ func (t *table) columns() []string {
 // changing are the columns by which a merge changes rows: the identity, references, those that are referred to, policies.
 func (t *table) changing() []string {
 	all := slices.Clone(t.id)
-	join(&all, slices.Concat(t.moves, t.refs, texts.Of(t.fills, func(p policy) string { return p.column })))
+	join(&all, slices.Concat(t.moves, t.refs, texts.Of(t.fills, func(p policy) string { return p.column }), t.sets()))
 	return all
 }
 
@@ -120,7 +131,7 @@ func overlap(a, b []string) []string {
 	return both
 }
 
-func join(into *[]string, names []string) {
+func join[T comparable](into *[]T, names []T) {
 	for _, name := range names {
 		if !slices.Contains(*into, name) {
 			*into = append(*into, name)
@@ -135,16 +146,9 @@ type surveyor struct {
 	links  []link
 	site   *site
 	byName map[string]*table
-}
-
-// link is a foreign key of the catalogue, or a declared reference.
-type link struct {
-	name          string
-	child, parent string // schema.name
-	cols, refs    []string
-	where         string
-	// source and path are the child and the parent in SQL.
-	source, path string
+	root   *table
+	// yielding holds the declarations of the request about children, by the names of their tables.
+	yielding map[string]*yielding
 }
 
 func fullName(t *catalog.Table) string { return t.Schema + "." + t.Name }
@@ -153,14 +157,17 @@ func fullName(t *catalog.Table) string { return t.Schema + "." + t.Name }
 func (v *surveyor) find(name string) (*catalog.Table, error) {
 	t, ok := v.schema.Table(name)
 	if !ok {
-		return nil, fmt.Errorf("the database has no table %s", name)
+		return nil, v.schema.NoTable(name)
 	}
 	return t, nil
 }
 
 // survey collects the tables that a merge touches.
 func survey(schema *catalog.Schema, e engine, links []link, q *Request) (*site, error) {
-	v := &surveyor{schema: schema, engine: e, links: links, site: &site{dialect: schema.Dialect, request: q, links: links}, byName: map[string]*table{}}
+	v := &surveyor{schema: schema, engine: e, links: links, site: &site{dialect: schema.Dialect, request: q, links: links}, byName: map[string]*table{}, yielding: map[string]*yielding{}}
+	if err := v.yields(); err != nil {
+		return nil, err
+	}
 	found, err := v.find(q.Table)
 	if err != nil {
 		return nil, err
@@ -173,7 +180,7 @@ func survey(schema *catalog.Schema, e engine, links []link, q *Request) (*site, 
 		return nil, err
 	}
 	root.deep = true
-	if err := v.root(root); err != nil {
+	if err := v.losers(root); err != nil {
 		return nil, err
 	}
 	for grown := true; grown; {
@@ -182,10 +189,17 @@ func survey(schema *catalog.Schema, e engine, links []link, q *Request) (*site, 
 		}
 	}
 	v.order()
+	if err := v.checkYields(); err != nil {
+		return nil, err
+	}
 	if err := v.fills(); err != nil {
 		return nil, err
 	}
-	return v.site, v.checks()
+	if err := v.checks(); err != nil {
+		return nil, err
+	}
+	v.site.suspects, err = v.suspects(links)
+	return v.site, err
 }
 
 // table returns a table of the site, and adds it first where it is new.
@@ -201,13 +215,14 @@ func (v *surveyor) table(name string) (*table, error) {
 	if c.Kind == catalog.View || c.Kind == catalog.Foreign || len(c.Children) > 0 {
 		return nil, fmt.Errorf("%s is a view, a foreign table or has tables that inherit from it: its rows cannot be merged", name)
 	}
-	if c.Engine != "" && !strings.EqualFold(c.Engine, "InnoDB") {
+	if !c.Transactional() {
 		return nil, fmt.Errorf("%s is kept by %s, which has no transactions (ALTER TABLE … ENGINE = InnoDB)", name, c.Engine)
 	}
 	t := &table{engine: v.engine, catalog: c, name: name, path: quote(c.Schema) + "." + quote(c.Name), id: identity(c)}
 	if t.id == nil {
 		return nil, fmt.Errorf("the table %s has no primary key, and no unique key without NULL: its rows cannot be recorded (add a primary key)", name)
 	}
+	t.yields = v.yielding[name]
 	v.byName[name] = t
 	v.site.tables = append(v.site.tables, t)
 	return t, nil
@@ -228,44 +243,33 @@ func identity(c *catalog.Table) []string {
 	return nil
 }
 
-// declare adds the declared references.
-func (v *surveyor) declare(root *table) error {
-	declared, err := v.site.request.references()
-	if err != nil {
-		return err
-	}
-	for _, r := range declared {
-		child, err := v.find(r.table)
-		if err != nil {
-			return err
-		}
-		for _, name := range r.columns {
-			if _, ok := child.Column(name); !ok {
-				return fmt.Errorf("reference: the table %s has no column %s", r.table, name)
-			}
-		}
-		if len(r.columns) != len(root.id) {
-			return fmt.Errorf("reference: %s has %d columns, and a row of %s is named by %d", r.table, len(r.columns), root.name, len(root.id))
-		}
-		v.links = append(v.links, link{name: "reference " + strings.Join(r.columns, ","), child: fullName(child), parent: root.name, cols: r.columns, refs: root.id, where: r.where})
-	}
-	return nil
-}
-
-// root settles what happens to losers.
-func (v *surveyor) root(root *table) error {
+// losers settles what happens to losers.
+func (v *surveyor) losers(root *table) error {
 	if v.site.request.Losers == deleteLosers {
 		return nil
 	}
 	root.marks = true
-	if _, ok := root.catalog.Column(mergedInto); !ok {
-		return fmt.Errorf("%s has no column %s for the winner of a merged row (add %s of the type %s, and %s and %s if they help; or delete losers with --losers delete)",
-			root.name, mergedInto, mergedInto, root.column(root.id[0]).Type, mergedAt, mergeRun)
+	if err := keepsLosers(root.catalog); err != nil {
+		return err
 	}
 	if len(root.id) != 1 {
 		return fmt.Errorf("%s has a primary key of %d columns, which %s cannot hold (delete losers with --losers delete)", root.name, len(root.id), mergedInto)
 	}
 	return nil
+}
+
+// keepsLosers reports that a table lacks the column that marks a loser.
+func keepsLosers(t *catalog.Table) error {
+	if _, ok := t.Column(mergedInto); ok {
+		return nil
+	}
+	kind := "that of the primary key"
+	if id := identity(t); len(id) > 0 {
+		c, _ := t.Column(id[0])
+		kind = c.Type
+	}
+	return fmt.Errorf("%s has no column %s for the winner of a merged row (add %s of the type %s, and %s and %s if they help; or delete losers with --losers delete)",
+		fullName(t), mergedInto, mergedInto, kind, mergedAt, mergeRun)
 }
 
 // grow adds what refers to deep tables; it reports whether there was anything.
@@ -288,7 +292,7 @@ func (v *surveyor) grow() (bool, error) {
 				return false, fmt.Errorf("%s refers to the column %s of %s, which may be NULL (make it NOT NULL)", l.child, name, l.parent)
 			}
 		}
-		v.site.edges = append(v.site.edges, &edge{l.name, child, parent, l.cols, l.refs, l.where})
+		v.site.edges = append(v.site.edges, &edge{l.name, child, parent, l.cols, l.refs, l.where, l.casts})
 		join(&child.moves, l.cols)
 		join(&parent.refs, l.refs)
 		grown = true
@@ -306,7 +310,7 @@ func (e *edge) live() bool { return e.child.marks && !e.child.leaves }
 
 // indexed reports whether an index that has the rows begins with the columns of the reference.
 func (e *edge) indexed(d dialect.Dialect) bool {
-	return slices.ContainsFunc(e.child.catalog.Indexes, func(x catalog.Index) bool {
+	return strings.Join(e.casts, "") == "" && slices.ContainsFunc(e.child.catalog.Indexes, func(x catalog.Index) bool {
 		if x.Where != "" {
 			p, ok := expression.PredicateFromCatalog(d, x.Where)
 			if !ok || !e.live() || len(p) != 1 || !marks(p) {
@@ -326,7 +330,7 @@ func (v *surveyor) deepen(t *table) {
 		if !x.Unique || x.Exclusion || !x.Valid || x.Root != "" && t.catalog.Kind == catalog.Partition {
 			continue
 		}
-		k := &key{name: x.Name, where: x.Where, nullsSame: x.NullsNotDistinct}
+		k := &key{name: cmp.Or(x.Name, "PRIMARY KEY"), where: x.Where, nullsSame: x.NullsNotDistinct}
 		for _, p := range x.Parts {
 			join(&k.moves, t.movesOf(&p))
 			k.parts = append(k.parts, t.part(&p))
@@ -334,7 +338,7 @@ func (v *surveyor) deepen(t *table) {
 		if len(k.moves) == 0 {
 			continue
 		}
-		k.seen = t.seen(v.schema.Dialect, x)
+		k.seen, k.alone = t.seen(v.schema.Dialect, x), v.alone(t, x)
 		t.keys = append(t.keys, k)
 		marked = marked && t.leavesOut(v.schema.Dialect, x)
 	}
@@ -343,7 +347,7 @@ func (v *surveyor) deepen(t *table) {
 	}
 	_, has := t.catalog.Column(mergedInto)
 	t.marks = has && marked && len(t.keys) > 0 && len(t.id) == 1 && len(overlap(t.id, t.moves)) == 0
-	t.deep = len(t.keys) > 0 || len(overlap(slices.Concat(t.id, t.refs), t.moves)) > 0
+	t.deep = t.collides()
 }
 
 // seen returns the columns that a unique index reads, or nil.
@@ -365,12 +369,12 @@ func (t *table) seen(d dialect.Dialect, x *catalog.Index) (names []string) {
 	return names
 }
 
-// computed is the expression of a part that references or marks change: its own, or that of a generated column.
+// computed is the expression of a part that references, marks or yielding change: its own, or that of a generated column.
 func (t *table) computed(p *catalog.Part) string {
 	if p.Column == "" {
 		return p.Expression
 	}
-	if c := t.column(p.Column); slices.ContainsFunc(append(t.moves, mergedInto), func(name string) bool { return strings.Contains(c.Generated, name) }) {
+	if c := t.column(p.Column); slices.ContainsFunc(slices.Concat(t.moves, t.sets(), []string{mergedInto}), func(name string) bool { return strings.Contains(c.Generated, name) }) {
 		return c.Generated
 	}
 	return ""
@@ -396,14 +400,14 @@ func (t *table) part(p *catalog.Part) string {
 	if computed := t.computed(p); computed != "" {
 		text = "(" + computed + ")"
 		if c := t.column(p.Column); p.Column != "" && c.Collation != "" {
-			text = "(" + text + " COLLATE " + quote(c.Collation) + ")"
+			text = "(" + text + " COLLATE " + c.Collation + ")"
 		}
 	}
 	if p.Prefix > 0 {
 		text = "left(" + text + ", " + strconv.Itoa(p.Prefix) + ")"
 	}
 	if p.Collation != "" {
-		text = "(" + text + " COLLATE " + quote(p.Collation) + ")"
+		text = "(" + text + " COLLATE " + p.Collation + ")"
 	}
 	return text
 }
@@ -438,7 +442,7 @@ func (v *surveyor) order() {
 		}
 		state[t] = 2
 		sorted = append(sorted, t)
-		s.rounds = s.rounds || len(t.keys) > 1
+		s.rounds = s.rounds || len(t.keys) > 1 || t.yields != nil
 	}
 	visit(s.tables[0])
 	for _, t := range s.tables { // tables that only others mention
@@ -458,5 +462,5 @@ func (v *surveyor) order() {
 
 // collides reports whether moved references can merge rows of the table, or change their keys.
 func (t *table) collides() bool {
-	return len(t.keys) > 0 || len(overlap(slices.Concat(t.id, t.refs), t.moves)) > 0
+	return t.merges() || len(overlap(slices.Concat(t.id, t.refs), t.moves)) > 0
 }

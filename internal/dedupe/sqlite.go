@@ -1,6 +1,7 @@
 package dedupe
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed" // the statement below
@@ -76,6 +77,7 @@ func sqliteFile(ctx context.Context, s *session) (name string, err error) {
 	return filepath.EvalSymlinks(name)
 }
 
+func (sqliteEngine) ending() string        { return "" }
 func (sqliteEngine) small() []string       { return nil }
 func (sqliteEngine) ledger() string        { return sqliteLedger }
 func (sqliteEngine) mayMake(string) string { return "SELECT 1 = 1" }
@@ -199,11 +201,11 @@ func (sqliteEngine) text(value string, _ *catalog.Column) string {
 	return "CASE WHEN " + value + " IS NULL THEN NULL WHEN typeof(" + value + ") = 'text' AND instr(" + value + ", char(0)) > 0 THEN 'T''' || hex(" + value + ") || '''' ELSE quote(" + value + ") END"
 }
 
-// value reads a literal as text has it: 'text', X'blob', T'text that holds NUL, in hexadecimal', 1.5, 15.
-func (sqliteEngine) value(text string, _ *catalog.Column) string {
+// value reads a literal as text has it: 'text', X'blob', T'text that holds NUL, in hexadecimal', 1.5, 15. It compares as the column does.
+func (sqliteEngine) value(text string, c *catalog.Column) string {
 	inner := "unhex(substr(" + text + ", 3, length(" + text + ") - 3))"
-	return "CASE substr(" + text + ", 1, 1) WHEN '''' THEN replace(substr(" + text + ", 2, length(" + text + ") - 2), '''''', '''') WHEN 'X' THEN " + inner + " WHEN 'T' THEN CAST(" + inner + " AS TEXT)" +
-		" ELSE CASE WHEN " + text + " GLOB '*[.e]*' THEN CAST(" + text + " AS REAL) ELSE CAST(" + text + " AS INTEGER) END END"
+	return "(CASE substr(" + text + ", 1, 1) WHEN '''' THEN replace(substr(" + text + ", 2, length(" + text + ") - 2), '''''', '''') WHEN 'X' THEN " + inner + " WHEN 'T' THEN CAST(" + inner + " AS TEXT)" +
+		" ELSE CASE WHEN " + text + " GLOB '*[.e]*' THEN CAST(" + text + " AS REAL) ELSE CAST(" + text + " AS INTEGER) END END COLLATE " + quote(cmp.Or(c.Collation, "BINARY")) + ")"
 }
 
 func (sqliteEngine) array(values []string) string {
@@ -297,10 +299,17 @@ func (sqliteEngine) createFate(t *table) []string {
 }
 
 func (sqliteEngine) dropFate(*table) string { return "" }
+func (sqliteEngine) empties() string        { return "DELETE FROM " }
 func (sqliteEngine) once() string           { return "MATERIALIZED " }
 func (sqliteEngine) inOrder() string        { return "" }
-func (sqliteEngine) runOf() string          { return "(SELECT run FROM semel_dedupe_now)" }
-func (sqliteEngine) restored() string       { return "" }
+
+// behind hides the index of the audit: after it, SQLite expects ten rows, and makes no index for them.
+func (sqliteEngine) behind(columns, where string) string {
+	return " CROSS JOIN (WITH semel_behind AS MATERIALIZED (SELECT " + columns + " FROM semel_dedupe_audit AS b NOT INDEXED WHERE " + where + ") SELECT * FROM semel_behind) AS b"
+}
+
+func (sqliteEngine) runOf() string    { return "(SELECT run FROM semel_dedupe_now)" }
+func (sqliteEngine) restored() string { return "" }
 
 func (e sqliteEngine) pairs(list string) string {
 	return "SELECT json_extract(value, '$[0]') AS w, json_extract(value, '$[1]') AS l FROM json_each(" + e.literal(list) + ")"

@@ -22,7 +22,7 @@ func TestKilledInSQLite(t *testing.T) {
 	q := once()
 	p := b.plan("invoice", "lower(number)", q)
 	file, before := b.write(p), b.state()
-	stride := claimtest.Times(9, 4, 1)
+	stride := claimtest.Times(9, 6, 1)
 	killed := map[string]int{}
 	refuses := func(verb string, at int) bool {
 		t.Helper()

@@ -10,9 +10,10 @@ import (
 
 // The steps of the audit.
 const (
-	stepMoved  = 1
-	stepMerged = 2
-	stepKept   = 3
+	stepMoved   = 1
+	stepMerged  = 2
+	stepKept    = 3
+	stepYielded = 4
 )
 
 const auditInto = `INSERT INTO semel_dedupe_audit (run, grp, item, step, tbl, "key", winner, whole, old, new) SELECT `
@@ -174,25 +175,35 @@ func (t *table) fill(p policy) string {
 }
 
 // age orders rows by the time of their creation, and then by their identity.
-func (t *table) age(newest bool) string {
+func (t *table) age(newest bool) string { return list(t.byAge(newest, texts.Of(t.id, quote))) }
+
+// byAge does the same, with the identity in other columns.
+func (t *table) byAge(newest bool, id []string) []string {
 	direction := ""
 	if newest {
 		direction = " DESC"
 	}
 	var terms []string
-	for _, name := range []string{"created_at", "created_on", "created", "inserted_at"} {
-		if c, ok := t.catalog.Column(name); ok {
-			terms = append(terms, quote(c.Name)+" IS NULL", quote(c.Name)+direction)
-			break
-		}
+	if name := t.created(); name != "" {
+		terms = append(terms, quote(name)+" IS NULL", quote(name)+direction)
 	}
-	for _, name := range t.id {
-		terms = append(terms, quote(name)+direction)
+	for _, name := range id {
+		terms = append(terms, name+direction)
 	}
-	return strings.Join(terms, ", ")
+	return terms
 }
 
-// lostChecks are the groups in which a value that must not change is not kept: the group, the key of the winner, before, after.
+// created is the column with the time of a row's creation, or "".
+func (t *table) created() string {
+	for _, name := range []string{"created_at", "created_on", "created", "inserted_at"} {
+		if c, ok := t.catalog.Column(name); ok {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// lostChecks are the groups in which a value that must not change is not kept: the group, and the key of the winner.
 func (t *table) lostChecks() []string {
 	var all []string
 	for i, name := range t.checks {
@@ -200,7 +211,7 @@ func (t *table) lostChecks() []string {
 		if name != "" {
 			now = "coalesce(" + t.decimal("t."+quote(name)) + ", 0)"
 		}
-		all = append(all, "SELECT f.grp, "+t.key(t.newID("f"))+", "+t.text("g.v", &catalog.Column{})+", "+t.text(now, &catalog.Column{})+" FROM (SELECT "+list(t.winner("f"), []string{"sum(f." + v + ") AS v"})+" FROM "+t.fate()+
+		all = append(all, "SELECT f.grp, "+t.key(t.newID("f"))+" FROM (SELECT "+list(t.winner("f"), []string{"sum(f." + v + ") AS v"})+" FROM "+t.fate()+
 			" AS f GROUP BY "+list(t.winner("f"))+") AS g JOIN "+t.fate()+" AS f ON "+equal(t.winner("g"), t.oldID("f"))+" JOIN "+t.path+" AS t ON "+equal(of("t", t.id), t.newID("f"))+
 			" WHERE g.v <> "+now+" ORDER BY f.grp")
 	}
@@ -212,11 +223,11 @@ func (e *edge) cycle() string {
 	t := e.child
 	moved := t.differ(t.at("f", "n", e.cols), t.at("f", "o", e.cols)) + " AND NOT " + t.lost("f")
 	n := len(e.refs)
-	self := numbered("w", "s", n)
+	self, next := numbered("w", "s", n), cast(numbered("w", "p", n), e.casts)
 	return "WITH RECURSIVE semel_walk AS (SELECT " + list(as(t.at("f", "n", e.refs), "s"), as(t.at("f", "n", e.cols), "p")) + " FROM " + t.fate() + " AS f WHERE " + moved +
-		" UNION SELECT " + list(self, of("t", e.cols)) + " FROM semel_walk AS w JOIN " + t.path + " AS t ON " + equal(of("t", e.refs), numbered("w", "p", n)) +
-		" WHERE " + t.differ(numbered("w", "p", n), self) + ") SELECT f.grp, " + t.key(t.newID("f")) + " FROM semel_walk AS w JOIN " + t.fate() + " AS f ON " + equal(t.at("f", "n", e.refs), self) +
-		" WHERE " + equal(numbered("w", "p", n), self) + " AND " + moved + " AND NOT (" + equal(t.at("f", "n", e.cols), t.at("f", "n", e.refs)) + ") ORDER BY " + list(descending(t.newID("f"))) + " LIMIT 1"
+		" UNION SELECT " + list(self, of("t", e.cols)) + " FROM semel_walk AS w JOIN " + t.path + " AS t ON " + equal(of("t", e.refs), next) +
+		" WHERE " + t.differ(next, self) + ") SELECT f.grp, " + t.key(t.newID("f")) + " FROM semel_walk AS w JOIN " + t.fate() + " AS f ON " + equal(t.at("f", "n", e.refs), self) +
+		" WHERE " + equal(next, self) + " AND " + moved + " AND NOT (" + equal(cast(t.at("f", "n", e.cols), e.casts), t.at("f", "n", e.refs)) + ") ORDER BY " + list(descending(t.newID("f"))) + " LIMIT 1"
 }
 
 func descending(names []string) []string {

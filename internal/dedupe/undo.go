@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,11 +32,12 @@ type Undone struct {
 	Run int64 `json:"run"`
 	// Restored counts the rows that are as they were.
 	Restored int64 `json:"restored"`
-	// Kept are rows that were changed or deleted after the merge, and were left as they are.
+	// Kept are rows that were changed or deleted after the merge and were left as they are, and groups that stay merged.
 	Kept []Kept `json:"kept,omitempty"`
 }
 
-// Kept is a row that an undo left as it is. It is the winner of a group where the whole group stays merged.
+// Kept is a row that an undo left as it is: the winner of a group that stays merged as a whole, or a row that left its group after
+// the merge. The reason holds keys and names, but no other values.
 type Kept struct {
 	Table  string `json:"table"`
 	Key    string `json:"key"`
@@ -54,19 +57,22 @@ type undoer struct {
 	pace   *pacer
 	// finished are the unique indexes that may be in the way.
 	finished []string
-	// blocked says that a group stays merged.
-	blocked bool
-	// references are the foreign keys of the application.
-	references []link
+	// stays are the groups that this call leaves merged.
+	stays map[int64]Kept
+	// references are the foreign keys of the application, known those and what the plan of the run declares.
+	references, known []link
+	// needs are the groups for which each group waits, back those that this call took back.
+	needs map[int64][]need
+	back  map[int64]bool
 }
 
 // trail holds what the audit of a run has of one table.
 type trail struct {
 	*table
 
-	// moved, filled and marked are the columns that the run changed.
-	moved, filled, marked []string
-	deleted               bool
+	// moved, filled, marked and yielded are the columns that the run changed.
+	moved, filled, marked, yielded []string
+	deleted                        bool
 }
 
 // Undo takes back what a run did, group by group, the last one first.
@@ -83,10 +89,11 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 	if err := u.pace.start(ctx); err != nil {
 		return nil, err
 	}
-	if u.root, err = u.find(ctx); err != nil {
+	plan, err := u.find(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := u.read(ctx); err != nil {
+	if err := u.read(ctx, plan); err != nil {
 		return nil, err
 	}
 	switch {
@@ -120,8 +127,8 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 	return u.report, u.end(ctx, target.Group)
 }
 
-// find returns the table of the run.
-func (u *undoer) find(ctx context.Context) (root string, err error) {
+// find finds the table of the run, and returns its plan.
+func (u *undoer) find(ctx context.Context) (plan string, err error) {
 	has, err := u.kept(ctx)
 	if err == nil && has {
 		err = u.mayWrite(ctx, runTables())
@@ -131,7 +138,7 @@ func (u *undoer) find(ctx context.Context) (root string, err error) {
 	}
 	var undone bool
 	if has {
-		err = u.one(ctx, "SELECT tbl, undone_at IS NOT NULL FROM semel_dedupe_run WHERE id = $1", []any{u.run}, &root, &undone)
+		err = u.one(ctx, "SELECT tbl, plan, undone_at IS NOT NULL FROM semel_dedupe_run WHERE id = $1", []any{u.run}, &u.root, &plan, &undone)
 	}
 	if undone {
 		return "", refuse("run %d was undone already", u.run)
@@ -139,11 +146,11 @@ func (u *undoer) find(ctx context.Context) (root string, err error) {
 	if !has || errors.Is(err, sql.ErrNoRows) {
 		return "", refuse("run %d is not known here (see: semel dedupe status)", u.run)
 	}
-	return root, err
+	return plan, err
 }
 
 // read collects what the audit of the run has of each table, which must be as it was.
-func (u *undoer) read(ctx context.Context) error {
+func (u *undoer) read(ctx context.Context, plan string) error {
 	schema, err := catalog.Read(ctx, u.DB, u.Dialect)
 	if err != nil {
 		return err
@@ -152,6 +159,11 @@ func (u *undoer) read(ctx context.Context) error {
 		return err
 	}
 	v := &surveyor{schema: schema, engine: u.engine, site: &site{}, byName: map[string]*table{}}
+	declared, err := u.declared(v, plan)
+	if err != nil {
+		return err
+	}
+	u.known = slices.Concat(u.references, declared)
 	trails := map[string]*trail{}
 	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM semel_dedupe_audit WHERE run = $1 AND id IN (SELECT min(id) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) ORDER BY tbl, step"
 	err = u.each(ctx, query, []any{u.run}, func(rows *sql.Rows) error {
@@ -209,6 +221,8 @@ func (t *trail) add(step int, whole, old sql.NullString) error {
 		t.marked = names
 	case stepKept:
 		t.filled = names
+	case stepYielded:
+		t.yielded = names
 	}
 	return nil
 }
@@ -267,8 +281,10 @@ func (u *undoer) checkWhole(ctx context.Context, group int64) error {
 func (u *undoer) checkLater(ctx context.Context, group int64) error {
 	var table, winner, later string
 	var run int64
-	err := u.one(ctx, "SELECT a.tbl, a.winner, b.run, b.winner FROM semel_dedupe_audit AS a JOIN semel_dedupe_audit AS b ON b.tbl = a.tbl AND b.\"key\" = a.winner AND b.step = 2 AND b.run > a.run AND b.undone_at IS NULL"+
-		" WHERE a.run = $1 AND a.step = 2 AND a.undone_at IS NULL"+u.only("a", group)+" ORDER BY b.run DESC LIMIT 1", []any{u.run}, &table, &winner, &run, &later)
+	// Compared with each row of a run, the number of its run costs every pair of rows.
+	last := strconv.FormatInt(u.run, 10)
+	err := u.one(ctx, "SELECT a.tbl, a.winner, b.run, b.winner FROM semel_dedupe_audit AS a JOIN semel_dedupe_audit AS b ON b.tbl = a.tbl AND b.\"key\" = a.winner AND b.step = 2 AND b.run > "+last+" AND b.undone_at IS NULL"+
+		" WHERE a.run = "+last+" AND a.step = 2 AND a.undone_at IS NULL"+u.only("a", group)+" ORDER BY b.run DESC LIMIT 1", nil, &table, &winner, &run, &later)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -289,58 +305,98 @@ func (u *undoer) only(alias string, group int64) string {
 	return text
 }
 
-// groups takes groups back in batches, the last one first.
+// groups takes groups back in batches, the last one first. A group can wait for rows of one that comes after it, so those that
+// stay merged are tried again until nothing more comes back.
 func (u *undoer) groups(ctx context.Context, only int64, progress func(done, all int, waits string)) error {
-	var all []int64
-	err := u.each(ctx, "SELECT DISTINCT grp FROM semel_dedupe_audit AS a WHERE run = $1 AND undone_at IS NULL"+u.only("a", only)+" ORDER BY grp DESC", []any{u.run}, func(rows *sql.Rows) error {
-		var number int64
-		err := rows.Scan(&number)
-		all = append(all, number)
-		return err
-	})
+	units, err := u.units(ctx, only)
 	if err != nil {
 		return err
 	}
-	for done := 0; done < len(all); {
-		say := func(waits string) {
-			if progress != nil {
-				progress(done, len(all), waits)
-			}
+	defer func() {
+		for _, number := range slices.Sorted(maps.Keys(u.stays)) {
+			u.report.Kept = append(u.report.Kept, u.stays[number])
 		}
-		say("")
-		if err := u.pace.wait(ctx, say); err != nil {
+	}()
+	all, done := 0, 0
+	for _, unit := range units {
+		all += len(unit)
+	}
+	say := func(waits string) {
+		if progress != nil {
+			progress(done, all, waits)
+		}
+	}
+	for before := -1; len(units) != before && len(units) > 0; {
+		before, u.stays = len(units), map[int64]Kept{}
+		if err := u.batches(ctx, units, &done, say); err != nil {
 			return err
 		}
-		batch := all[done:min(done+u.pace.most(), len(all))]
-		if err := u.pace.during(func() error { return u.attempt(ctx, batch) }); err != nil {
-			return err
-		}
-		done += len(batch)
+		units = slices.DeleteFunc(units, u.cameBack)
 	}
 	return nil
 }
 
-// attempt takes a batch back; it is tried again where other transactions keep it from its rows, and in halves where a group is in the way
-// of the others.
-func (u *undoer) attempt(ctx context.Context, batch []int64) error {
+func (u *undoer) cameBack(unit []int64) bool { _, stays := u.stays[unit[0]]; return !stays }
+
+// batches tries every unit once, and adds the groups that come back to done.
+func (u *undoer) batches(ctx context.Context, left [][]int64, done *int, say func(waits string)) error {
+	for len(left) > 0 {
+		say("")
+		if err := u.pace.wait(ctx, say); err != nil {
+			return err
+		}
+		n := size(left, u.pace.most())
+		if err := u.pace.during(func() error { return u.attempt(ctx, left[:n:n]) }); err != nil {
+			return err
+		}
+		for _, unit := range left[:n] {
+			if u.cameBack(unit) {
+				*done += len(unit)
+			}
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// size is the number of units with at most so many groups; at least 1.
+func size(units [][]int64, most int) int {
+	groups := 0
+	for i, unit := range units {
+		if groups += len(unit); groups > most {
+			return max(i, 1)
+		}
+	}
+	return len(units)
+}
+
+// attempt takes a batch back, but no unit of it with a group that cannot come back as a whole. It is tried again where other
+// transactions keep it from its rows, and in halves where a unit is in the way of the others.
+func (u *undoer) attempt(ctx context.Context, batch [][]int64) error {
 	before, kept := u.report.Restored, len(u.report.Kept)
-	for tries := 1; ; tries++ {
+	for tries := 1; len(batch) > 0; tries++ {
 		err := u.within(ctx, func() error { return u.restore(ctx, batch) })
 		if err == nil {
+			for _, grp := range slices.Concat(batch...) {
+				u.back[grp] = true
+			}
 			return nil
 		}
 		u.report.Restored, u.report.Kept = before, u.report.Kept[:kept]
+		if refused, ok := errors.AsType[*refusedError](err); ok {
+			if batch, err = u.stay(ctx, batch, refused.reasons); err != nil {
+				return err
+			}
+			tries = 0
+			continue
+		}
 		class := u.classify(err)
 		inTheWay := class == ofRows || errors.Is(err, ErrRefused)
 		switch {
 		case class == ofRows && len(u.finished) > 0:
-			return refuse("group %d and those before it cannot be restored: %w (semel dedupe finish made the unique index %s: let the guard take its place with --drop-index)", batch[0], u.explain(err), strings.Join(u.finished, ", "))
+			return refuse("group %d and those before it cannot be restored: %w (semel dedupe finish made the unique index %s: let the guard take its place with --drop-index)", batch[0][0], u.explain(err), strings.Join(u.finished, ", "))
 		case len(batch) > 1 && (inTheWay || errors.Is(err, errShared)):
-			half := len(batch) / 2
-			if err := u.attempt(ctx, batch[:half]); err != nil {
-				return err
-			}
-			return u.attempt(ctx, batch[half:])
+			return u.halves(ctx, batch)
 		case inTheWay:
 			return u.block(ctx, batch[0], u.explain(err))
 		case class != transient || tries == maxTries:
@@ -350,11 +406,21 @@ func (u *undoer) attempt(ctx context.Context, batch []int64) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// halves takes the halves of a batch back, one after the other.
+func (u *undoer) halves(ctx context.Context, batch [][]int64) error {
+	half := len(batch) / 2
+	if err := u.attempt(ctx, batch[:half:half]); err != nil {
+		return err
+	}
+	return u.attempt(ctx, batch[half:])
 }
 
 // end closes a run that is taken back as a whole.
 func (u *undoer) end(ctx context.Context, group int64) error {
-	if group != 0 || u.blocked {
+	if group != 0 || len(u.stays) > 0 {
 		return nil
 	}
 	return u.within(ctx, func() error {

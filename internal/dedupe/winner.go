@@ -22,7 +22,7 @@ func (s *site) winnerOrder() string {
 		var counts []string
 		for _, e := range s.edges {
 			if e.parent == root {
-				counts = append(counts, "(SELECT count(*) FROM "+e.child.path+" AS c WHERE "+equal(of("c", e.cols), of("t", e.refs))+")")
+				counts = append(counts, "(SELECT count(*) FROM "+e.child.path+" AS c WHERE "+e.refers("t", "c")+")")
 			}
 		}
 		if counts == nil {
@@ -59,6 +59,22 @@ func (s *site) losers() string {
 	if len(s.request.Decided) > 0 {
 		return s.decided()
 	}
+	n := len(s.tables[0].id)
+	return "SELECT * FROM (" + s.grouped() + ") AS d WHERE " + s.tables[0].differ(numbered("d", "l", n), numbered("d", "w", n))
+}
+
+// members selects the same, and each winner as its own.
+func (s *site) members() string {
+	n := len(s.tables[0].id)
+	l, w := numbered("d", "l", n), numbered("d", "w", n)
+	if len(s.request.Decided) > 0 {
+		return "SELECT " + list(l, w) + " FROM (" + s.decided() + ") AS d UNION SELECT " + list(w, w) + " FROM (" + s.decided() + ") AS d"
+	}
+	return "SELECT " + list(l, w) + " FROM (" + s.grouped() + ") AS d"
+}
+
+// grouped selects the rows of all groups, each with the winner of its group.
+func (s *site) grouped() string {
 	root, n := s.tables[0], len(s.request.Terms)
 	where := ""
 	if s.request.Where != "" {
@@ -74,9 +90,7 @@ func (s *site) losers() string {
 			equal(numbered("g", "semel_g", n), numbered("x", "semel_e", n))
 	}
 	firsts := texts.Of(of("t", root.id), func(c string) string { return "first_value(" + c + ") OVER semel_group" })
-	inner := "SELECT " + list(as(of("t", root.id), "l"), as(firsts, "w"), as(terms, "e")) + " FROM (" + rows + ") AS t WINDOW semel_group AS (PARTITION BY " + list(terms) + " ORDER BY " + s.winnerOrder() + ")"
-	l, w := numbered("d", "l", len(root.id)), numbered("d", "w", len(root.id))
-	return "SELECT * FROM (" + inner + ") AS d WHERE " + s.tables[0].differ(l, w)
+	return "SELECT " + list(as(of("t", root.id), "l"), as(firsts, "w"), as(terms, "e")) + " FROM (" + rows + ") AS t WINDOW semel_group AS (PARTITION BY " + list(terms) + " ORDER BY " + s.winnerOrder() + ")"
 }
 
 // insertMap writes the work of a run.

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // CommitUnknown reports whether the transaction may have been committed although COMMIT
 // returned err, an error of any driver: no answer came, the server went away, failed or was
@@ -21,18 +24,13 @@ func CommitUnknown(err error) bool {
 // unknownToPostgres takes an SQLSTATE of PostgreSQL or CockroachDB. A serialization
 // failure (40001) is clean: everything was rolled back.
 func unknownToPostgres(state string) bool {
-	for _, begin := range []string{
+	return state == "" || slices.ContainsFunc([]string{
 		"08",    // the connection; 08007 is transaction_resolution_unknown
 		"40003", // statement_completion_unknown: CockroachDB's ambiguous result
 		"57P",   // terminated by an operator, a crash, a dropped database
 		"58",    // input and output; in CockroachDB an unavailable range, a connection lost inside the cluster
 		"XX",    // internal; CockroachDB's XXA00 means committed, but a schema change failed
-	} {
-		if strings.HasPrefix(state, begin) {
-			return true
-		}
-	}
-	return state == ""
+	}, func(begin string) bool { return strings.HasPrefix(state, begin) })
 }
 
 // unknownToMySQL takes an error number of MySQL or MariaDB.

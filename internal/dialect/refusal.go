@@ -19,23 +19,32 @@ type Refusal struct {
 // other: pgx and lib/pq, go-sql-driver, and for SQLite modernc.org, mattn and
 // ncruces.
 func Refused(err error) (r Refusal, ok bool) {
+	ok = each(err, func(found *Refusal) bool {
+		r = *found
+		return true
+	})
+	return r, ok
+}
+
+// each calls found for the drivers' errors in err until it returns true, and reports whether it did.
+func each(err error, found func(*Refusal) bool) bool {
 	if err == nil {
-		return Refusal{}, false
+		return false
 	}
 	if r, ok := refusalOf(err); ok {
-		return r, true
+		return found(&r)
 	}
 	switch wrapped := err.(type) { //nolint:errorlint // this walks the tree itself.
 	case interface{ Unwrap() error }:
-		return Refused(wrapped.Unwrap())
+		return each(wrapped.Unwrap(), found)
 	case interface{ Unwrap() []error }:
 		for _, inner := range wrapped.Unwrap() {
-			if r, ok := Refused(inner); ok {
-				return r, true
+			if each(inner, found) {
+				return true
 			}
 		}
 	}
-	return Refusal{}, false
+	return false
 }
 
 func refusalOf(err error) (Refusal, bool) {
@@ -52,10 +61,8 @@ func refusalOf(err error) (Refusal, bool) {
 	if number := value.FieldByName("Number"); number.IsValid() && number.Kind() == reflect.Uint16 {
 		r := Refusal{Dialect: MySQL, Number: int(number.Uint() & math.MaxUint16), err: err}
 		if state := value.FieldByName("SQLState"); state.IsValid() && state.Kind() == reflect.Array {
-			var text []byte
-			for i := range state.Len() {
-				text = append(text, byte(state.Index(i).Uint()&math.MaxUint8))
-			}
+			text := make([]byte, state.Len())
+			reflect.Copy(reflect.ValueOf(text), state)
 			r.State = string(text)
 		}
 		return r, true

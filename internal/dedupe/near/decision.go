@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -114,8 +115,10 @@ func ReadDecisions(r io.Reader) (*Decisions, error) {
 	in := csv.NewReader(io.LimitReader(r, maxDecisions))
 	in.FieldsPerRecord = -1
 	header, err := in.Read()
-	if err != nil {
-		return nil, fmt.Errorf("it is not a file of decisions: %w", err)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read the decisions: %w", err)
+	} else if err != nil {
+		return nil, errors.New("it is not a file of decisions: it is empty, or not CSV (semel dedupe near writes one)")
 	}
 	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	want := []string{groupColumn, decisionColumn, keyColumn, seenColumn, whyColumn}

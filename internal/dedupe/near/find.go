@@ -103,7 +103,7 @@ func (f *finder) prepare() error {
 	}
 	add := func(name string) error {
 		if _, ok := f.Table.Column(name); !ok {
-			return fmt.Errorf("the table %s has no column %q", f.Table.Name, name)
+			return f.Table.NoColumn(name)
 		}
 		if !slices.Contains(f.shown, name) {
 			f.shown = append(f.shown, name)

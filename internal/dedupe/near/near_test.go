@@ -2,10 +2,13 @@ package near_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dedupe/near"
@@ -190,6 +193,9 @@ func TestDecisions(t *testing.T) {
 	noError(t, err)
 	if len(d.Groups) != 1 || len(d.Groups[0].Losers) != 1 || d.Groups[0].Winner.Key[0] != "1" || d.Groups[0].Losers[0].Key[0] != "2" {
 		t.Errorf("got %v, want 2 merged into 1", d.Groups)
+	}
+	if _, err := near.ReadDecisions(iotest.ErrReader(io.ErrClosedPipe)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a file that cannot be read: %v", err)
 	}
 	for _, c := range []struct{ file, want string }{
 		{decided(t, db, `1,,"[""2""]"`, `1,merge,"[""2""]"`), "write keep"},

@@ -19,7 +19,8 @@ func TestHTML(t *testing.T) {
 			Name: "email", Table: "public.customers", Terms: []string{"lower(email)"}, Winner: "order by <score>", Losers: "mark",
 			Columns: []string{"phone=fill", "name=ask", "paid=sql:bool_or(paid)"}, Checks: []string{"payments.amount"},
 		},
-		Children:    []dedupe.Child{{Table: "public.orders", Columns: "customer_id", Parent: "public.customers", Rows: 120_000}, {Table: "public.lines", Columns: "order_id", Parent: "public.orders", Rows: -1, Merges: "deleted"}},
+		Children:    []dedupe.Child{{Table: "public.orders", Columns: "customer_id", Parent: "public.customers", Rows: 120_000}, {Table: "public.lines", Columns: "order_id", Parent: "public.orders", Rows: -1}},
+		Collisions:  []dedupe.Collision{{Table: "public.lines", Key: "lines_pos", Rows: 3_000, Does: "deleted", Sample: []string{`["11"]`, `["12"]`}, Differences: []dedupe.Difference{{Column: "street"}}}},
 		Triggers:    []string{"trigger <script>alert(1)</script>"},
 		Samples:     [][]string{{`["1"]`, `["2"] ["3"]`}, {`["a", "7"]`, `["a", "8"]`}, {`["x\"\n'\\$1"]`, `["a, b"] ["\u202eb"] [""]`}},
 		Differences: [][]dedupe.Difference{{{Column: "paid", Values: []string{"10", "NULL", "<7\u202e"}}, {Column: "note"}}},
@@ -30,7 +31,7 @@ func TestHTML(t *testing.T) {
 	}
 	for _, want := range []string{
 		"51 200 rows are merged into 40 000 others", "kept and marked", "<dd>52</dd>", "about 80 seconds", "order by &lt;score&gt;",
-		"2, 3</td>", `<code>paid</code> 10 | NULL | &#34;&lt;7\u202e&#34;`, `<code>note</code> <span class="soft">(not shown)</span>`, "no column</td>", "a / 8</td>", "&#34;x\\&#34;\\n&#39;\\\\$1&#34;</th>", "&#34;a, b&#34;, &#34;\\u202eb&#34;, &#34;&#34;</td>", "&lt;script&gt;", "not counted", "none can", "would change <code>payments.amount</code>", "the first value among the others", "<dt>Open questions</dt><dd>1 234</dd>", "the one that a person chooses",
+		"2, 3</td>", `<code>paid</code> 10 | NULL | &#34;&lt;7\u202e&#34;`, `<code>note</code> <span class="soft">(not shown)</span>`, "no column</td>", "a / 8</td>", "&#34;x\\&#34;\\n&#39;\\\\$1&#34;</th>", "&#34;a, b&#34;, &#34;\\u202eb&#34;, &#34;&#34;</td>", "&lt;script&gt;", "not counted", "<code>public.lines (lines_pos)</code>", "3 000", "12 and 11: <div><code>street</code>", "would change <code>payments.amount</code>", "the first value among the others", "<dt>Open questions</dt><dd>1 234</dd>", "the one that a person chooses",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page.String())
