@@ -59,16 +59,17 @@ func sameTerm(a, b Term) bool {
 	return expression.Same(dialect.PostgreSQL, a.Expr, b.Expr, nil)
 }
 
-// collisions reports rules that share a name or an index.
+// collisions reports rules that share a name, or an index of a table.
 func (r *reader) collisions(rules []Unique) {
-	names, indexes := map[string]Position{}, map[string]Position{}
+	type index struct{ table, name string } // MySQL has a PRIMARY in every table
+	names, indexes := map[string]Position{}, map[index]Position{}
 	for _, u := range rules {
 		if first, taken := names[u.Name]; taken && u.Name != "" {
 			r.Report(u.At, "choose another name", "rule %q is defined twice, first on line %d", u.Name, first.Line)
 			continue
 		}
 		names[u.Name] = u.At
-		key := strings.ToLower(u.Index)
+		key := index{strings.ToLower(u.Table), strings.ToLower(u.Index)}
 		if first, taken := indexes[key]; taken && u.Index != "" {
 			r.Report(u.At, "give each rule an index of its own, by which a conflict is known", "index %q belongs to the rule on line %d already", yamlfile.Cut(u.Index), first.Line)
 			continue

@@ -142,6 +142,9 @@
 //	                          # default: those of well-known frameworks
 //	  restore_redirect: false # true: an answer that is a page becomes a redirect to
 //	                          # that page, so that a reload sends nothing
+//	  texts:                  # for people, in place of Semel's: a text, or one by language
+//	    saving: {en: Saving the invoice…, sv: Fakturan sparas…}
+//	    duplicate: The invoice had been saved already.
 //
 // # What exists only once
 //

@@ -38,6 +38,19 @@ type Form struct {
 	// RestoreRedirect answers a form that was answered with a page by a redirect
 	// to that page, so that a reload does not send the form again.
 	RestoreRedirect bool
+	// Texts are words for people in place of Semel's.
+	Texts FormTexts
+}
+
+// FormTexts are words for people by language, one of [Languages]; "" is for all others.
+type FormTexts struct {
+	// Saving is shown while the form is under way, Duplicate when it had been sent before.
+	Saving, Duplicate map[string]string
+}
+
+// TextFor returns the text for a language, "" for none.
+func TextFor(texts map[string]string, lang string) string {
+	return cmp.Or(texts[lang], texts[""])
 }
 
 // form reads true, false or a mapping.
@@ -61,8 +74,31 @@ func (r *reader) form(n ast.Node) *Form {
 		{"script", func(n ast.Node) { f.Script = r.Boolean(n, "script") }},
 		{"ignore", func(n ast.Node) { f.Ignore = r.ignored(n) }},
 		{"restore_redirect", func(n ast.Node) { f.RestoreRedirect = r.Boolean(n, "restore_redirect") }},
+		{"texts", func(n ast.Node) {
+			r.Mapping(n, "texts", []yamlfile.Field{
+				{"saving", func(n ast.Node) { f.Texts.Saving = r.words(n, "saving", maxLabelRunes) }},
+				{"duplicate", func(n ast.Node) { f.Texts.Duplicate = r.words(n, "duplicate", maxMessageRunes) }},
+			})
+		}},
 	})
 	return f
+}
+
+// words reads one text, or a text for each language.
+func (r *reader) words(n ast.Node, what string, most int) map[string]string {
+	all := map[string]string{}
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+	default:
+		all[""] = r.sentence(n, what, most)
+		return all
+	}
+	var fields []yamlfile.Field
+	for _, lang := range Languages() {
+		fields = append(fields, yamlfile.Field{lang, func(n ast.Node) { all[lang] = r.sentence(n, what+" in "+lang, most) }})
+	}
+	r.Mapping(n, what, fields)
+	return all
 }
 
 // formField reads the name of the hidden field.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -54,9 +55,35 @@ func (f *File) Warnings() []Warning {
 			all = append(all, Warning{route.At, fmt.Sprintf("route %q remembers webhooks for %v, and their sender may deliver one again %v later "+
 				"(key.webhook.redelivery): it then runs again", route.Name, route.Policy.Retention, w.Redelivery)})
 		}
+		all = append(all, route.forgetful()...)
 		if route.Reconcile != nil && len(route.Scope) == 1 && route.Scope[0].Constant != "" {
 			all = append(all, Warning{route.At, fmt.Sprintf("route %q reconciles, and all callers share one scope (constant): "+
 				"the upstream is asked with the credentials of the caller that repeats, and must not answer \"not happened\" to one that may not see it", route.Name)})
+		}
+	}
+	return all
+}
+
+// retries bounds by default how long Semel's clients retry under one key.
+const retries = time.Minute
+
+// forgetful warns about a route that forgets an intent while a caller may still repeat it.
+func (route *Route) forgetful() (all []Warning) {
+	p := &route.Policy
+	span, whose := retries, "clients retry for"
+	if wait := cmp.Or(p.Wait, semel.DefaultWait); wait > span {
+		span, whose = wait, "a duplicate waits for"
+	}
+	if lease := cmp.Or(p.Lease, semel.DefaultLease); lease > span {
+		span, whose = lease, "a lease lasts for"
+	}
+	for _, kept := range []struct {
+		setting, what string
+		is            time.Duration
+	}{{"retention", "an answer", p.Retention}, {"unknown_retention", "an unknown outcome", p.UnknownRetention}} {
+		if kept.is > 0 && kept.is < span {
+			all = append(all, Warning{route.At, fmt.Sprintf("route %q remembers %s for %v, and %s %v: a request whose answer is forgotten runs again (write a longer %s)",
+				route.Name, kept.what, kept.is, whose, span, kept.setting)})
 		}
 	}
 	return all

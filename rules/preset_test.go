@@ -63,6 +63,33 @@ routes:
 	}
 }
 
+// TestForgetful: a route that forgets an intent while a caller may still repeat it is worth a second look, and one that
+// remembers it for longer is not.
+func TestForgetful(t *testing.T) {
+	t.Parallel()
+	for settings, want := range map[string]string{
+		"retention: 1s, wait: 90s":             "remembers an answer for 1s, and a duplicate waits for 1m30s",
+		"retention: 59s":                       "remembers an answer for 59s, and clients retry for 1m0s",
+		"retention: 5m, lease: 10m":            "remembers an answer for 5m0s, and a lease lasts for 10m0s",
+		"unknown_retention: 2s":                "remembers an unknown outcome for 2s, and clients retry for 1m0s",
+		"retention: 1s, unknown_retention: 1s": "write a longer unknown_retention",
+		"retention: 1m, wait: 60s":             "",
+		"wait: 60s, lease: 1m":                 "",
+	} {
+		file, err := rules.Parse("semel.yaml", []byte("version: 1\nroutes:\n  - {name: a, match: {path: /a}, "+settings+"}\n"))
+		if err != nil {
+			t.Fatalf("%s: %v", settings, err)
+		}
+		var texts []string
+		for _, w := range file.Warnings() {
+			texts = append(texts, w.Text)
+		}
+		if all := strings.Join(texts, "\n"); !strings.Contains(all, want) || (want == "") != (all == "") {
+			t.Errorf("%s: warned %q, want %q", settings, all, want)
+		}
+	}
+}
+
 // TestWebhookRule: what a route with a verified webhook leaves open has defaults of its own.
 func TestWebhookRule(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func (r *Route) holds(part template.Part) bool {
 	if part.Source != template.JSON && part.Source != template.Form {
 		return true
 	}
-	if part.Source == template.Form && r.Form != nil && (part.Value == r.Form.Field || slices.Contains(r.Form.ignored(), part.Value)) {
+	if part.Source == template.Form && r.Form != nil && (part.Value == r.Form.Field || r.Form.ignores(part.Value)) {
 		return false
 	}
 	if w := r.Key.Webhook; w != nil && w.pointer() != "" {
@@ -93,7 +93,7 @@ func (r *Route) heldFix(part template.Part) string {
 	switch {
 	case part.Source == template.Form && r.Form != nil && part.Value == r.Form.Field:
 		return "use another field: this one holds the gateway's token, which the upstream never sees"
-	case part.Source == template.Form && r.Form != nil && slices.Contains(r.Form.ignored(), part.Value):
+	case part.Source == template.Form && r.Form != nil && r.Form.ignores(part.Value):
 		return "use a field that form.ignore does not name, or a wildcard of the path"
 	case r.Key.Webhook != nil:
 		return "use {key}, or let the whole body name the event with key.webhook.event: body"
@@ -101,10 +101,7 @@ func (r *Route) heldFix(part template.Part) string {
 	return fmt.Sprintf("add %q to key.derive.fields, or use one of those fields or a wildcard of the path", part.Value)
 }
 
-// ignored returns the names of fields that do not make a form another one.
-func (f *Form) ignored() []string {
-	if f.Ignore != nil {
-		return f.Ignore
-	}
-	return formguard.ChangingFields()
+// ignores reports whether a field does not make a form another one.
+func (f *Form) ignores(name string) bool {
+	return f.Ignore == nil && formguard.Changes(name) || slices.Contains(f.Ignore, name)
 }

@@ -274,6 +274,9 @@ func TestForm(t *testing.T) {
 		"form: {field: wish, lifetime: 1h, script: false, ignore: [a, b], restore_redirect: true}": {
 			Field: "wish", Lifetime: time.Hour, Ignore: []string{"a", "b"}, RestoreRedirect: true,
 		},
+		`form: {texts: {saving: "Sparar <fakturan>", duplicate: {en: It was saved., zh: 已保存。}}}`: {Field: "_semel", Script: true, Texts: rules.FormTexts{
+			Saving: map[string]string{"": "Sparar <fakturan>"}, Duplicate: map[string]string{"en": "It was saved.", "zh": "已保存。"},
+		}},
 		"form: {ignore: nonce}": {Field: "_semel", Script: true, Ignore: []string{"nonce"}},
 		"form: {ignore: []}":    {Field: "_semel", Script: true, Ignore: []string{}},
 	} {

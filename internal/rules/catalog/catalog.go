@@ -63,7 +63,7 @@ type Column struct {
 	// case: varchar, int8, citext.
 	Base     string
 	Nullable bool
-	// Collation is its name; "" where the type has none.
+	// Collation is its name in SQL, with the schema in PostgreSQL; "" where the type has none.
 	Collation string
 	Folding
 	// Generated is the expression of a generated column; Stored says that its

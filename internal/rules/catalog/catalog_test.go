@@ -160,7 +160,7 @@ func TestReadPostgreSQL(t *testing.T) {
 		gone timestamp with time zone null
 		index late (n) unique deferrable
 		index partial (parent, lower(n) desc) unique where (gone IS NULL)
-		index same (e loose, l loose, n loose loose) unique nulls same
+		index same (e loose, l loose, n public.loose loose) unique nulls same
 		index t_c_excl (c) unique exclusion
 		index t_pkey (id) unique primary`)
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/expression"
@@ -27,6 +28,13 @@ func (t *Table) Compared(d dialect.Dialect, p *Part) (expr expression.Expr, text
 	}
 	expr, _ = expression.FromCatalog(d, text)
 	return expr, text, nil
+}
+
+// Transactional reports whether the engine of the table has transactions, and
+// locks rows. Databases without engines have both.
+func (t *Table) Transactional() bool {
+	engine := strings.ToLower(t.Engine)
+	return engine == "" || engine == "innodb" || engine == "ndbcluster" || strings.Contains(engine, "rocks")
 }
 
 // Types tells the language of expressions what the columns are.

@@ -3,8 +3,6 @@ package catalog
 import (
 	"context"
 	"database/sql"
-
-	"github.com/semel-dev/semel/internal/dialect"
 )
 
 func (r *reader) postgres(ctx context.Context) error {
@@ -92,9 +90,9 @@ func (r *reader) relate() {
 
 func (r *reader) postgresColumn(rows *sql.Rows, folds foldings) error {
 	var c Column
-	var schema, table, collationSchema, generated, identity, expression string
+	var schema, table, generated, identity, expression string
 	var loose bool
-	err := rows.Scan(&schema, &table, &c.Name, &c.Type, &c.Base, &c.Nullable, &c.Collation, &collationSchema, &loose,
+	err := rows.Scan(&schema, &table, &c.Name, &c.Type, &c.Base, &c.Nullable, &c.Collation, &loose,
 		&generated, &identity, &expression, &c.References)
 	if err != nil {
 		return err
@@ -113,18 +111,18 @@ func (r *reader) postgresColumn(rows *sql.Rows, folds foldings) error {
 	}
 	at := len(t.Columns)
 	t.Columns = append(t.Columns, c)
-	folds.note(c.Base, collationSchema, c.Collation, loose, func(f Folding) { r.table(schema, table).Columns[at].Folding = f })
+	folds.note(c.Base, c.Collation, loose, func(f Folding) { r.table(schema, table).Columns[at].Folding = f })
 	return nil
 }
 
 func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 	var x Index
 	var p Part
-	var schema, table, collationSchema, base string
+	var schema, table, base string
 	var equality, loose bool
 	var place int
 	err := rows.Scan(&schema, &table, &x.Name, &x.Constraint, &x.Unique, &x.Primary, &x.Exclusion, &equality, &x.Where, &x.NullsNotDistinct,
-		&x.Valid, &x.Ready, &x.Deferrable, &x.Method, &x.Root, &place, &p.Column, &p.Expression, &p.Descending, &p.Collation, &collationSchema, &loose, &base)
+		&x.Valid, &x.Ready, &x.Deferrable, &x.Method, &x.Root, &place, &p.Column, &p.Expression, &p.Descending, &p.Collation, &loose, &base)
 	if err != nil {
 		return err
 	}
@@ -136,7 +134,7 @@ func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 		x.Unique = equality
 	}
 	collation := p.Collation
-	own := "default"
+	own := `pg_catalog."default"`
 	if c, ok := t.Column(p.Column); ok {
 		own = c.Collation
 	}
@@ -145,7 +143,7 @@ func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 	}
 	t.part(x, p)
 	index := len(t.Indexes) - 1
-	folds.note(base, collationSchema, collation, loose, func(f Folding) { r.table(schema, table).Indexes[index].Parts[place-1].Folding = f })
+	folds.note(base, collation, loose, func(f Folding) { r.table(schema, table).Indexes[index].Parts[place-1].Folding = f })
 	return nil
 }
 
@@ -153,11 +151,10 @@ func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 // name, to ask for each only once what it makes equal.
 type foldings map[string][]func(Folding)
 
-func (f foldings) note(base, schema, collation string, loose bool, tell func(Folding)) {
+func (f foldings) note(base, collation string, loose bool, tell func(Folding)) {
 	switch {
 	case loose:
-		path := dialect.PostgreSQL.Quote(schema) + "." + dialect.PostgreSQL.Quote(collation)
-		f[path] = append(f[path], tell)
+		f[collation] = append(f[collation], tell)
 	case base == "citext":
 		tell(Folding{Loose: true, IgnoresCase: true})
 	}

@@ -16,8 +16,8 @@ var looksUnique = regexp.MustCompile(
 	`^(e_?mail|username|user_name|login|slug|handle|sku|isbn|ean|gtin|vat_number|code|number|no|reference|ref|uuid|guid)$` +
 		`|_(number|no|code|slug|reference|email|uuid|guid)$|(^|_)external_id$|_key$`)
 
-// candidates sketches, as comments, columns that look unique and that no unique
-// index covers.
+// candidates guesses rules for columns that look unique and that no unique index
+// covers.
 func (s *sketch) candidates(t *catalog.Table) {
 	var scope []term
 	for i := range t.Columns {
@@ -38,8 +38,16 @@ func (s *sketch) candidates(t *catalog.Table) {
 		field := columnTerm(t, c.Name)
 		r := rule{table: t.Path(), terms: append(slices.Clone(scope), field)}
 		r.divide(t)
+		if slices.ContainsFunc(r.terms, func(one term) bool { return one.nullable }) {
+			r.nulls = "distinct"
+		}
+		if gone, there := t.Column("deleted_at"); there && gone.Nullable {
+			r.except = []string{"deleted_at is set"}
+		}
 		r.name = s.freeName("", t.Name, []term{field})
-		s.add(entry{name: r.name, lines: r.lines(), why: c.Name + " looks unique, and nothing enforces it."})
+		s.add(entry{name: r.name, lines: r.lines(), guess: true, notes: []string{
+			"Nothing enforces this yet: " + c.Name + " looks unique. Remove the rule if two rows may share one.",
+		}})
 	}
 }
 

@@ -24,11 +24,14 @@ type Draft struct {
 	Text []byte
 	// Rules counts the rules in it, Comments the entries that are comments only.
 	Rules, Comments int
+	// Guesses counts the rules that nothing enforces yet.
+	Guesses int
 }
 
-// Make reads the database and drafts a rules file. It reads the catalogue only,
-// and no row. The file loads with [rules.Parse], and the database verifies
-// against it without a finding, but that an index is there twice.
+// Make reads the database and drafts a rules file, which loads with [rules.Parse].
+// The database verifies against it without an error, but for rules that are guesses:
+// [verify.Verify] reports that nothing enforces them, and the rows that break them.
+// Rows are counted for these alone.
 func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 	schema, err := catalog.Read(ctx, db, d)
 	if err != nil {
@@ -52,13 +55,53 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.note(report); len(report.Findings) == 0 {
-			return &Draft{Text: []byte(s.text()), Rules: len(file.Unique), Comments: len(s.entries) - len(file.Unique)}, nil
+		if s.note(report); len(report.Findings) > 0 {
+			if err := s.dropFound(report); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		if err := s.dropFound(report); err != nil {
+		if err := s.count(ctx, db, file); err != nil {
 			return nil, err
 		}
+		return s.draft(), nil
 	}
+}
+
+// count notes the rows that break the guesses. A guess that very many break is none.
+func (s *sketch) count(ctx context.Context, db *sql.DB, file *rules.File) error {
+	report, err := verify.Verify(ctx, db, s.schema.Dialect, file, nil)
+	if err != nil {
+		return err
+	}
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		e := s.at(f.Line)
+		switch {
+		case e == nil || f.Duplicates == nil:
+		case f.Duplicates.More:
+			e.why = fmt.Sprintf("the column looks unique, and more than %d groups of rows are the same by it.", f.Duplicates.Count)
+		default:
+			e.notes = append(e.notes, f.Message+": merge or correct them first (semel dedupe plan).")
+		}
+	}
+	return nil
+}
+
+func (s *sketch) draft() *Draft {
+	made := &Draft{Text: []byte(s.text())}
+	for i := range s.entries {
+		switch e := &s.entries[i]; {
+		case e.why != "":
+			made.Comments++
+		case e.guess:
+			made.Guesses++
+			made.Rules++
+		default:
+			made.Rules++
+		}
+	}
+	return made
 }
 
 // sketch is a draft in the making.
@@ -75,6 +118,11 @@ type entry struct {
 	lines []string
 	// why is set where the entry is a comment only.
 	why string
+	// unread says that it is one because the file did not load with it, perhaps for
+	// the sake of another rule.
+	unread bool
+	// guess says that nothing enforces the rule.
+	guess bool
 	// notes are comments on a rule in the draft.
 	notes []string
 	// first is the line of the file on which the entry starts, from 1.
@@ -86,10 +134,10 @@ type entry struct {
 var ofTheDraft = regexp.MustCompile(` on line [0-9]+`)
 
 // drop turns the rule on a line into a comment, and reports whether there was one.
-func (s *sketch) drop(line int, why string) bool {
+func (s *sketch) drop(line int, why string, unread bool) bool {
 	e := s.at(line)
 	if e != nil {
-		e.why = why
+		e.why, e.unread = why, unread
 	}
 	return e != nil
 }
@@ -98,7 +146,7 @@ func (s *sketch) drop(line int, why string) bool {
 func (s *sketch) dropWrong(wrong *rules.Error) error {
 	dropped := false
 	for _, p := range wrong.Problems {
-		dropped = s.drop(p.Position.Line, ofTheDraft.ReplaceAllString(p.Message, "")+" ("+p.Fix+")") || dropped
+		dropped = s.drop(p.Position.Line, ofTheDraft.ReplaceAllString(p.Message, "")+" ("+p.Fix+")", true) || dropped
 	}
 	if !dropped {
 		return fmt.Errorf("draft: the draft does not load: %w", wrong)
@@ -106,12 +154,19 @@ func (s *sketch) dropWrong(wrong *rules.Error) error {
 	return nil
 }
 
-// note turns findings about a second index with the same rule into comments
-// before the rule, which stays, and removes them from the report.
+// note turns findings that are about the table, or about a second index with the same
+// rule, into comments before the rule, which stays, and removes them from the report;
+// with them what is to be expected of a guess.
 func (s *sketch) note(report *verify.Report) {
 	report.Findings = slices.DeleteFunc(report.Findings, func(f verify.Finding) bool {
 		e := s.at(f.Line)
-		if f.Code != "redundant_index" || e == nil {
+		if e == nil {
+			return false
+		}
+		if e.guess && slices.Contains([]verify.Code{"missing_index", "not_unique", "columns_differ"}, f.Code) {
+			return true
+		}
+		if f.Code != "redundant_index" && f.Code != "engine" {
 			return false
 		}
 		if said := f.Message + ": " + f.Fix; !slices.Contains(e.notes, said) {
@@ -121,11 +176,17 @@ func (s *sketch) note(report *verify.Report) {
 	})
 }
 
-// dropFound turns into comments the rules that would not verify.
+// dropFound turns into comments the rules that would not verify. Those that the file
+// did not load with are tried again, now that others are gone.
 func (s *sketch) dropFound(report *verify.Report) error {
 	dropped := false
 	for i := range report.Findings {
-		dropped = s.drop(report.Findings[i].Line, report.Findings[i].Message) || dropped
+		dropped = s.drop(report.Findings[i].Line, report.Findings[i].Message, false) || dropped
+	}
+	for i := range s.entries {
+		if e := &s.entries[i]; e.unread {
+			e.why, e.unread = "", false
+		}
 	}
 	if !dropped {
 		return fmt.Errorf("draft: the draft does not verify: %s", report.Findings[0].Message)
@@ -162,7 +223,7 @@ func (s *sketch) text() string {
 	if live > 0 {
 		b.WriteString("unique:\n")
 	} else {
-		b.WriteString("# unique: no rule was found that can be used as it is\n")
+		b.WriteString("# unique: no rule was found that can be used as it is; write one here\n")
 	}
 	line := strings.Count(b.String(), "\n") + 1
 	for i := range s.entries {

@@ -3,6 +3,7 @@ package draft_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,13 @@ import (
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
 )
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"))
@@ -90,15 +98,17 @@ func TestDraftVerifies(t *testing.T) {
 			t.Fatalf("%v\n%s", err, made.Text)
 		}
 		report, err := verify.Verify(t.Context(), d.DB, d.Dialect, file, nil)
-		if err != nil || len(report.Findings) > 0 {
-			t.Errorf("verify: %v, %+v", err, report)
+		noError(t, err)
+		guessed := slices.DeleteFunc(slices.Clone(report.Findings), func(f verify.Finding) bool { return f.Code != "missing_index" })
+		if len(report.Findings) != made.Guesses || len(guessed) != made.Guesses {
+			t.Errorf("verify: %+v, want that %d guesses have no index, and nothing else", report, made.Guesses)
 		}
 		planned, err := plan.Make(t.Context(), d.DB, d.Dialect, file, nil)
-		if err != nil || len(planned.Steps) > 0 {
-			t.Errorf("plan: %v, %+v, want nothing to do", err, planned)
+		if err != nil || len(planned.Steps) != made.Guesses {
+			t.Errorf("plan: %v, %+v, want a step for each of %d guesses", err, planned, made.Guesses)
 		}
-		if len(file.Unique) != made.Rules || made.Rules == 0 {
-			t.Errorf("%d rules, and the draft says %d", len(file.Unique), made.Rules)
+		if len(file.Unique) != made.Rules || made.Rules <= made.Guesses {
+			t.Errorf("%d rules, and the draft says %d, %d of them guesses", len(file.Unique), made.Rules, made.Guesses)
 		}
 		path := filepath.Join("testdata", d.Dialect.String()+".yaml")
 		if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
@@ -114,6 +124,83 @@ func TestDraftVerifies(t *testing.T) {
 			t.Errorf("the draft (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// The way from init over verify to plan, in a database that has duplicates and enforces nothing: the draft loads and counts
+// them, verify and plan name them, and when they are gone the plan's statements make verify content.
+func TestWayFromInitToPlan(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		d.Exec(t, `CREATE TABLE customers (id integer PRIMARY KEY, tenant_id integer NOT NULL, email varchar(60) NOT NULL, code varchar(20))`,
+			`CREATE TABLE countries (code varchar(2) PRIMARY KEY, name varchar(20))`, `CREATE TABLE regions (code varchar(9) PRIMARY KEY, name varchar(20))`,
+			`INSERT INTO customers VALUES (1, 1, 'ann@example.org', 'A'), (2, 1, 'ann@example.org', 'B'), (3, 2, 'ann@example.org', NULL)`)
+		made, err := draft.Make(t.Context(), d.DB, d.Dialect)
+		noError(t, err)
+		if made.Rules != 4 || made.Guesses != 2 || made.Comments != 0 || !strings.Contains(
+			strings.ReplaceAll(string(made.Text), "\n  # ", " "), "customers has 1 group of rows that are the same by the rule, 2 rows in all, such as those with id 1 and 2: merge") {
+			t.Errorf("%+v, want two rules, two guesses and one group of duplicates, by its keys:\n%s", made, made.Text)
+		}
+		file, err := rules.Parse("semel.yaml", made.Text)
+		noError(t, err)
+		findings := func() (codes []string) {
+			report, err := verify.Verify(t.Context(), d.DB, d.Dialect, file, nil)
+			noError(t, err)
+			for _, f := range report.Findings {
+				codes = append(codes, f.Rule+" "+string(f.Code))
+			}
+			slices.Sort(codes)
+			return codes
+		}
+		if diff := cmp.Diff([]string{"customers_code missing_index", "customers_email duplicates", "customers_email missing_index"}, findings()); diff != "" {
+			t.Errorf("verify (-want +got):\n%s", diff)
+		}
+		planned, err := plan.Make(t.Context(), d.DB, d.Dialect, file, nil)
+		noError(t, err)
+		if refused := planned.Refused(); len(refused) != 1 || refused[0].Refused.Duplicates == nil || refused[0].Refused.Duplicates.Groups != 1 {
+			t.Errorf("plan: %+v, want one rule refused for one group of duplicates", planned)
+		}
+		d.Exec(t, "DELETE FROM customers WHERE id = 2")
+		planned, err = plan.Make(t.Context(), d.DB, d.Dialect, file, nil)
+		noError(t, err)
+		for _, step := range planned.Steps {
+			for _, statement := range step.Up {
+				d.Exec(t, statement.SQL)
+			}
+		}
+		if left := findings(); left != nil {
+			t.Errorf("after the plan verify finds %v", left)
+		}
+	})
+}
+
+// A rule that another one kept out of the file comes back when that one turns out to be none.
+func TestDraftTriesAgain(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.PostgreSQL)
+	d.Exec(t, `CREATE TABLE notes (slug text NOT NULL, CONSTRAINT first UNIQUE (slug) DEFERRABLE)`, `CREATE UNIQUE INDEX second ON notes (slug)`)
+	made, err := draft.Make(t.Context(), d.DB, d.Dialect)
+	noError(t, err)
+	if made.Rules != 1 || !strings.Contains(string(made.Text), "\n  - name: second\n") {
+		t.Errorf("the draft has no rule for the second index:\n%s", made.Text)
+	}
+}
+
+// MySQL has a PRIMARY in every table, whose texts compare as the collation does. An engine without transactions is a
+// remark, and ends no rule.
+func TestDraftOfMySQLKeys(t *testing.T) {
+	t.Parallel()
+	d := databases.Open(t, dialect.MySQL)
+	d.Exec(t, `CREATE TABLE tags (code varchar(20) PRIMARY KEY) ENGINE=MyISAM`, `CREATE TABLE places (code varchar(20) PRIMARY KEY)`)
+	made, err := draft.Make(t.Context(), d.DB, d.Dialect)
+	noError(t, err)
+	if made.Rules != 2 || made.Comments != 0 {
+		t.Errorf("%d rules, %d comments, want 2 and none:\n%s", made.Rules, made.Comments, made.Text)
+	}
+	for _, want := range []string{"\n  - name: tags_code\n", "\n  - name: places_code\n", "  # tags has the engine MyISAM", "fields: [collated(code)]"} {
+		if !strings.Contains(string(made.Text), want) {
+			t.Errorf("the draft has no %q:\n%s", want, made.Text)
+		}
+	}
 }
 
 // Of two indexes that enforce the same, one makes a rule, and the draft says

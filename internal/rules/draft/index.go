@@ -119,19 +119,26 @@ func readPart(d dialect.Dialect, t *catalog.Table, p *catalog.Part) (one term, g
 	if one.expr, text, guard = t.Compared(d, p); one.expr.IsZero() && guard == nil {
 		one.raw = text
 	}
-	if _, isColumn := one.expr.Column(); isColumn && p.IgnoresCase {
-		one.expr = lower(one.expr)
+	if name, isColumn := one.expr.Column(); isColumn {
+		one.expr = folded(t, name, p.Folding)
 	}
 	return one, guard
 }
 
-// lower returns the effect on a column of a collation that ignores case.
-func lower(expr expression.Expr) expression.Expr {
-	folded, err := expression.Parse("lower(" + expr.String() + ")")
-	if err != nil {
-		return expr
+// folded is a column as a collation compares it: lower(x) where that ignores case
+// alone, and collated(x) where it is the column's own and ignores more.
+func folded(t *catalog.Table, name string, how catalog.Folding) expression.Expr {
+	expr := expression.Column(name)
+	own, known := t.Column(name)
+	switch {
+	case how.IgnoresCase && !how.IgnoresAccents:
+		if lower, err := expression.Parse("lower(" + expr.String() + ")"); err == nil {
+			return lower
+		}
+	case how.Loose && known && own.Folding == how:
+		return expression.Collated(name)
 	}
-	return folded
+	return expr
 }
 
 // pairs joins the two parts that make NULL the same as NULL: a constant in place

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/rules/catalog"
-	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/texts"
 )
 
@@ -200,6 +199,7 @@ func machineName(name string) string {
 
 // columnTerm is the term that is a column.
 func columnTerm(t *catalog.Table, name string) term {
-	expr := expression.Column(name)
+	column, _ := t.Column(name)
+	expr := folded(t, name, column.Folding)
 	return term{expr: expr, text: expr.String(), columns: []string{name}, nullable: len(t.Nullable([]string{name})) > 0}
 }

@@ -11,6 +11,8 @@
 //	year(utc(x))                   of a time with a zone (PostgreSQL, SQLite)
 //	coalesce(x, 'none')            a constant in place of NULL: text or a whole number
 //	is_null(x)                     whether the column is NULL
+//	collated(x)                    the column as its own collation or type compares it, such as
+//	                               without case in citext, NOCASE and most collations of MySQL
 //
 // All of this works in a unique index of PostgreSQL and SQLite and in a generated
 // column of MySQL and MariaDB: it gives the same result for the same row in any
@@ -23,5 +25,5 @@
 // character U+0020 only, everywhere. Times: in SQLite a malformed date gives NULL,
 // and NULL collides with nothing; a value with an offset counts in UTC. Text: a
 // collation that ignores case or accents makes more values the same than the
-// expression says (internal/rules/catalog reports it).
+// expression says (internal/rules/catalog reports it), which only collated(x) wants.
 package expression

@@ -14,6 +14,7 @@ type Expr struct {
 	name     string // of a column or a function
 	constant Constant
 	args     []Expr
+	collated bool // of a column: its collation says which texts are the same
 }
 
 type kind uint8
@@ -42,6 +43,10 @@ func (c Constant) String() string {
 
 // Column makes the expression that is a column and nothing else.
 func Column(name string) Expr { return Expr{kind: column, name: name} }
+
+// Collated makes the expression that is a column whose collation says which texts
+// are the same.
+func Collated(name string) Expr { return Expr{kind: column, name: name, collated: true} }
 
 // IsNull makes the expression that says whether a column is NULL.
 func IsNull(name string) Expr { return newCall("is_null", Column(name)) }
@@ -77,6 +82,13 @@ func (e Expr) Columns() []string {
 	return names
 }
 
+// IsCollated reports whether the collation of the column that the expression reads
+// says which texts are the same; otherwise different texts differ.
+func (e Expr) IsCollated() (is bool) {
+	e.visit(func(e Expr) { is = is || e.collated })
+	return is
+}
+
 // Argument returns the function that the expression calls and the first thing it
 // is called with. ok is false when the expression calls none.
 func (e Expr) Argument() (function string, first Expr, ok bool) {
@@ -107,7 +119,7 @@ func (e Expr) visit(see func(Expr)) {
 // Equal reports whether two expressions are written the same. [Same] reports
 // whether they mean the same in a database.
 func (e Expr) Equal(other Expr) bool {
-	return e.kind == other.kind && e.name == other.name && e.constant == other.constant &&
+	return e.kind == other.kind && e.name == other.name && e.collated == other.collated && e.constant == other.constant &&
 		slices.EqualFunc(e.args, other.args, Expr.Equal)
 }
 
@@ -118,10 +130,14 @@ func (e Expr) String() string {
 	case none:
 		return ""
 	case column:
-		if isWord(e.name) {
-			return e.name
+		name := e.name
+		if !isWord(name) {
+			name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 		}
-		return `"` + strings.ReplaceAll(e.name, `"`, `""`) + `"`
+		if e.collated {
+			return "collated(" + name + ")"
+		}
+		return name
 	case constant:
 		return e.constant.String()
 	case call:

@@ -224,3 +224,20 @@ func TestColumnsInQuotes(t *testing.T) {
 		t.Errorf("select: %v", err)
 	}
 }
+
+// collated(x) is the column, under the name that says how it compares; nothing goes around it.
+func TestCollated(t *testing.T) {
+	t.Parallel()
+	e, err := expression.Parse(`collated("Odd Name")`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, ok := e.Column(); !ok || name != "Odd Name" || !e.IsCollated() || e.String() != `collated("Odd Name")` || e.Equal(expression.Column(name)) {
+		t.Errorf("got %v, the column %q", e, name)
+	}
+	for _, text := range []string{"lower(collated(x))", "collated(lower(x))", "collated('x')", "coalesce(collated(x), 'y')", "collated(x, y)"} {
+		if e, err := expression.Parse(text); err == nil {
+			t.Errorf("%s is read as %s", text, e)
+		}
+	}
+}

@@ -30,6 +30,9 @@ type function struct {
 	takesColumn bool
 }
 
+// collated is the function that is the column itself, compared as its collation does.
+const collated = "collated"
+
 func functions() []function {
 	return []function{
 		{name: "lower", takes: []result{anything, text}, gives: text},
@@ -43,6 +46,7 @@ func functions() []function {
 		{name: "utc", takesColumn: true, takes: []result{anything}, gives: instant},
 		{name: "coalesce", takes: []result{anything, text, whole}, gives: anything},
 		{name: "is_null", takesColumn: true, takes: []result{anything}, gives: truth},
+		{name: collated, takesColumn: true, takes: []result{anything}, gives: anything},
 	}
 }
 

@@ -241,8 +241,13 @@ func (p *parser) call(name sqltext.Token, depth int) (Expr, error) {
 	if err := p.close(); err != nil {
 		return Expr{}, err
 	}
-	e := newCall(f.name, args...)
-	return e, p.checkCall(name, f, args)
+	if err := p.checkCall(name, f, args); err != nil || f.name != collated {
+		return newCall(f.name, args...), err
+	}
+	if depth > 0 {
+		return Expr{}, p.wrong(name.Start, "write collated(column) alone", "collated says how a whole field compares, so nothing goes around it")
+	}
+	return Collated(args[0].name), nil
 }
 
 func (p *parser) unknown(name sqltext.Token) error {

@@ -46,7 +46,7 @@ func (m *maker) step(ctx context.Context, u *rules.Unique) (*Step, error) {
 		return step, nil
 	}
 	nullable := want.nullable(u)
-	if want.enforced() && len(nullable) == 0 {
+	if want.enforced() && len(nullable) == 0 && want.table.Transactional() {
 		return nil, nil //nolint:nilnil // nothing to do needs no step.
 	}
 	var err error
@@ -63,6 +63,8 @@ func (m *maker) step(ctx context.Context, u *rules.Unique) (*Step, error) {
 	}
 	if step.Refused != nil {
 		step.Up, step.Down = nil, nil
+	} else if !want.table.Transactional() {
+		want.table.Engine = "InnoDB" // for the rules that follow
 	}
 	return step, err
 }

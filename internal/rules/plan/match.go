@@ -58,11 +58,9 @@ type index struct {
 
 // readPart is one part of an index of the catalogue.
 type readPart struct {
-	expr  expression.Expr
-	raw   string // the SQL that the language cannot express
-	loose bool
-	// ignoresCase says that case is all of that looseness: no accents, no spaces.
-	ignoresCase bool
+	expr expression.Expr
+	raw  string // the SQL that the language cannot express
+	catalog.Folding
 }
 
 // read turns an index of the catalogue into the language of rules.
@@ -85,7 +83,7 @@ func (s *shape) read(x *catalog.Index) (index, bool) {
 		if expr.IsZero() && counted != nil {
 			continue
 		}
-		found.parts = append(found.parts, readPart{expr: expr, raw: text, loose: p.Loose, ignoresCase: p.IgnoresCase && !p.IgnoresAccents})
+		found.parts = append(found.parts, readPart{expr: expr, raw: text, Folding: p.Folding})
 	}
 	return found, true
 }
@@ -103,9 +101,14 @@ func (s *shape) samePart(found readPart, want part) bool {
 	case found.expr.IsZero():
 		return false
 	}
-	if !found.loose || !want.expr.MayBeText() {
+	if want.expr.IsCollated() {
+		own, ok := s.table.Column(want.expr.Columns()[0])
+		return ok && own.Folding == found.Folding && expression.Same(s.dialect, found.expr, want.expr, s.types)
+	}
+	if !found.Loose || !want.expr.MayBeText() {
 		return expression.Same(s.dialect, found.expr, want.expr, s.types)
 	}
 	folds := slices.ContainsFunc(want.expr.Functions(), func(name string) bool { return name == "lower" || name == "upper" })
-	return folds && found.ignoresCase && expression.Same(s.dialect, found.expr.Caseless(), want.expr.Caseless(), s.types)
+	onlyCase := found.IgnoresCase && !found.IgnoresAccents
+	return folds && onlyCase && expression.Same(s.dialect, found.expr.Caseless(), want.expr.Caseless(), s.types)
 }

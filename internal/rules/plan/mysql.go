@@ -38,7 +38,7 @@ func shorten(name string, most int) string {
 // same.
 func (m *maker) addMySQL(s *shape, p part, column *catalog.Column) *Refusal {
 	_, isColumn := p.expr.Column()
-	if isColumn && !column.Loose {
+	if isColumn && (!column.Loose || p.expr.IsCollated()) {
 		if isUnbounded(column) {
 			return refusal("make it VARCHAR of at most 768 characters, or add a column with a hash of it",
 				"%s.%s is %s, of which an index keeps only the first bytes", s.table.Name, column.Name, column.Type)
@@ -51,6 +51,9 @@ func (m *maker) addMySQL(s *shape, p part, column *catalog.Column) *Refusal {
 	if text && isUnbounded(column) {
 		return refusal("make it VARCHAR of at most 768 characters",
 			"%s.%s is %s, of which an index keeps only the first bytes", s.table.Name, column.Name, column.Type)
+	}
+	if p.expr.IsCollated() {
+		kind, text = kind+collated(column.Collation), false
 	}
 	if text {
 		kind += " CHARACTER SET utf8mb4 COLLATE " + m.exactCollation()
@@ -119,6 +122,12 @@ func (s *shape) addGenerated(p part, kind string, exact bool) {
 func (m *maker) mysql(ctx context.Context, step *Step, s *shape, nullable []string) error {
 	step.session("Do not let others queue behind this for long: they go on after it.",
 		"SET SESSION lock_wait_timeout = "+seconds(m.opts.LockTimeout))
+	if !s.table.Transactional() {
+		convert := "ALTER TABLE " + s.path + " ENGINE="
+		step.up("The engine "+s.table.Engine+" has no transactions: no guard can lock its rows, and what fails half-way stays. The table is copied: others read, and writers wait.",
+			convert+"InnoDB")
+		defer func(engine string) { step.Down = append(step.Down, Statement{SQL: convert + engine}) }(s.table.Engine)
+	}
 	for _, name := range nullable {
 		if err := m.mysqlNotNull(ctx, step, s, name); err != nil {
 			return err

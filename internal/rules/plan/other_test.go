@@ -45,6 +45,31 @@ func TestMySQL(t *testing.T) {
 	}
 }
 
+// A table whose engine has no transactions is converted first, and only once, even if it has the index already; the undo
+// restores the engine.
+func TestMySQLEngine(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"MyISAM", "Aria", "MEMORY"} {
+		d := databases.Open(t, dialect.MySQL)
+		d.Exec(t, "CREATE TABLE seats (id integer PRIMARY KEY, show_id integer, place varchar(10) COLLATE utf8mb4_bin, code integer NOT NULL, UNIQUE INDEX code (code)) ENGINE="+engine,
+			"INSERT INTO seats VALUES (1, 1, 'A1', 1)")
+		file := parse(t, seats+"    nulls: forbidden\n  - {name: code, says: One code., table: seats, scope: global, fields: [code]}\n")
+		p := mustMake(t, d, file, nil)
+		if len(p.Steps) != 1 || p.Enforced != 1 || p.Steps[0].Up[1].SQL != "ALTER TABLE `seats` ENGINE=InnoDB" {
+			t.Fatalf("%s: %+v, want one step that converts the table first", engine, p)
+		}
+		apply(t, d, p)
+		if again := mustMake(t, d, file, nil); again.Enforced != 2 {
+			t.Errorf("%s: the second plan: %+v", engine, again.Steps)
+		}
+		run(t, d, p.Steps[0].Down)
+		file.Unique = file.Unique[1:]
+		if p := mustMake(t, d, file, nil); len(p.Steps) != 1 || len(p.Steps[0].Up) != 2 || p.Steps[0].Down[0].SQL != "ALTER TABLE `seats` ENGINE="+engine {
+			t.Errorf("%s: %+v, want a conversion and nothing else", engine, p)
+		}
+	}
+}
+
 // What an index cannot hold whole is refused.
 func TestMySQLUnboundedText(t *testing.T) {
 	t.Parallel()
@@ -93,6 +118,41 @@ func TestRuleNamesGeneratedColumn(t *testing.T) {
 		taken := try(t, d, "seats", "show_id, written", "1, 'A1'", "1, 'B1'", "1, ' a1'")
 		if !taken[0] || !taken[1] || taken[2] {
 			t.Errorf("rows taken: %v, want the third refused only", taken)
+		}
+	})
+}
+
+// A rule that compares as the column does is kept by a plain index on the column, where NULL is a value as well, and rows
+// are the same as the column's collation or type says.
+func TestPlanAsColumnCompares(t *testing.T) {
+	t.Parallel()
+	loose := map[dialect.Dialect][]string{
+		dialect.PostgreSQL: {"CREATE EXTENSION IF NOT EXISTS citext", "place citext"},
+		dialect.MySQL:      {"SELECT 1", "place varchar(10) COLLATE utf8mb4_general_ci"},
+		dialect.SQLite:     {"SELECT 1", "place text COLLATE NOCASE"},
+	}
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		for _, nulls := range []string{"distinct", "same"} {
+			d.Exec(t, loose[d.Dialect][0], "DROP TABLE IF EXISTS seats", "CREATE TABLE seats (id integer PRIMARY KEY, show_id integer NOT NULL, "+loose[d.Dialect][1]+")",
+				"INSERT INTO seats VALUES (1, 1, 'A1'), (2, 1, 'a1')")
+			file := parse(t, strings.Replace(seats, "[place]", "[collated(place)]", 1)+"    nulls: "+nulls+"\n")
+			refused := mustMake(t, d, file, nil).Refused()
+			if len(refused) != 1 || refused[0].Refused.Duplicates == nil || refused[0].Refused.Duplicates.Groups != 1 {
+				t.Fatalf("%s: %+v, want a group of duplicates", nulls, refused)
+			}
+			d.Exec(t, "DELETE FROM seats")
+			p := mustMake(t, d, file, nil)
+			if nulls == "distinct" && strings.Contains(strings.ToUpper(p.Steps[0].Up[len(p.Steps[0].Up)-1].SQL), "COLLAT") {
+				t.Errorf("%s: %+v, want a plain index", nulls, p.Steps[0].Up)
+			}
+			apply(t, d, p)
+			if again := mustMake(t, d, file, nil); again.Enforced != 1 {
+				t.Errorf("%s: the second plan: %+v", nulls, again.Steps)
+			}
+			taken := try(t, d, "seats", "show_id, place", "1, 'A1'", "1, 'a1'", "1, NULL", "1, NULL")
+			if !taken[0] || taken[1] || !taken[2] || taken[3] != (nulls == "distinct") {
+				t.Errorf("%s: rows taken: %v", nulls, taken)
+			}
 		}
 	})
 }

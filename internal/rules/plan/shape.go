@@ -218,7 +218,10 @@ func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 		return m.addMySQL(s, p, column)
 	case dialect.SQLite:
 		p.sql = p.value
-		if column.Loose && expr.MayBeText() { // NOCASE or RTRIM of the column would count
+		switch {
+		case column.Loose && expr.IsCollated() && !isColumn: // an expression has no collation of its own
+			p.sql, p.value = p.sql+" COLLATE "+column.Collation, p.value+" COLLATE "+column.Collation
+		case column.Loose && expr.MayBeText() && !expr.IsCollated(): // NOCASE or RTRIM of the column would count
 			p.sql, p.value = p.sql+" COLLATE BINARY", p.value+" COLLATE BINARY"
 		}
 	case dialect.PostgreSQL:
@@ -227,7 +230,7 @@ func (m *maker) addExpr(s *shape, expr expression.Expr) *Refusal {
 		} else {
 			p.sql = "(" + rendered + ")"
 		}
-		if column.Loose && expr.MayBeText() {
+		if column.Loose && expr.MayBeText() && !expr.IsCollated() {
 			exact(&p, column)
 		}
 	}

@@ -74,7 +74,7 @@ func Codes() []About {
 		{codeMissingColumn, Error, "A column that the rule names is not there."},
 		{codeNotIndexable, Error, "This database cannot index the expression on columns of these types."},
 		{codeMinted, Error, "A column of the rule gets a new value from the server for each row, so that two rows are never the same."},
-		{codeWeakColumn, Warning, "The only field looks unique and is not: two people or things can have the same."},
+		{codeWeakColumn, Warning, "The only field looks unique and is not: two people or things can have the same. Or the fields say when a row was made, rounded or not."},
 		{codeExternalIDType, Warning, "An id of another system is kept as a number: leading zeros and letters get lost, and two become one."},
 		{codeInexactType, Warning, "The column holds floating-point numbers, which are equal or not by their last bit."},
 		{codeNullable, Error, "The rule forbids NULL in a column that takes it, and rows with NULL never clash."},

@@ -17,6 +17,8 @@ var (
 	title = regexp.MustCompile(`^((display|company|product|project|event|group|team)_?name|name|title|label|description|subject|caption|note|comment|amount|price|total)$`)
 	// Tables of people and firms, whose names repeat in any scope.
 	people = regexp.MustCompile(`(customer|client|person|people|patient|employee|contact|member|author|student|teacher|user|compan|supplier|vendor|mathematician|guest|citizen|child|parent|player|artist)`)
+	// Columns that hold when a row was made or changed.
+	moment = regexp.MustCompile(`^(created|updated|changed|modified|inserted|received|submitted|requested|logged)(_?(at|on|time|date|day|hour|minute|week|month|year|ts|utc|epoch|bucket|window))?$|^(timestamp|ts|epoch)$`)
 	// Ids that other systems give.
 	external = regexp.MustCompile(`^(external|ext|foreign|remote|upstream|provider|source|vendor|partner)_?(id|ref|reference|key|number|no)$|_external_id$|^external_`)
 )
@@ -26,6 +28,7 @@ func (c *check) columns() {
 	if len(c.rule.Fields) == 1 && len(c.rule.Fields[0].Columns) == 1 {
 		c.weak(c.rule.Fields[0].Columns[0])
 	}
+	c.moments()
 	for _, name := range c.rule.Columns() {
 		column, ok := c.table.Column(name)
 		if !ok {
@@ -58,6 +61,17 @@ func (c *check) nullsUnsaid() {
 			c.add(codeNullsUnsaid, "", "write nulls: forbidden or nulls: same, or nulls: distinct if that is meant",
 				"%s may be NULL, and rows with NULL never clash", want.term.Text)
 		}
+	}
+}
+
+// moments reports a rule whose fields are nothing but the time at which a row was made or changed, rounded or not.
+func (c *check) moments() {
+	only := !slices.ContainsFunc(c.rule.Fields, func(t rules.Term) bool {
+		return len(t.Columns) == 0 || slices.ContainsFunc(t.Columns, func(name string) bool { return !moment.MatchString(strings.ToLower(name)) })
+	})
+	if only && len(c.rule.Fields) > 0 {
+		c.add(codeWeakColumn, "", "name what the caller sends and a second request repeats, such as a number, or a key of the request",
+			"%s says when, not what: two things can be of one time, and one thing that is sent twice of two", c.rule.Fields[0].Text)
 	}
 }
 

@@ -84,13 +84,25 @@ func (c *check) partProblems(s *shape, p pair, add func(code Code, fix, format s
 	}
 	folds := foldsCase(p.want.term.Expr)
 	switch column := p.want.term.Column; {
+	case p.want.term.Expr.IsCollated():
+		if own, ok := c.table.Column(column); ok && own.Folding != p.part.Folding {
+			code, compares := codeCollationExact, "more exactly than"
+			if p.part.Loose {
+				code, compares = codeCollationLoose, "otherwise than"
+			}
+			add(code, plan, "%s compares %s %s the column", name, column, compares)
+		}
 	case !p.part.Loose || folds && !p.part.IgnoresAccents || !p.want.term.Expr.MayBeText():
 	case column != "" && c.uuid(column):
 		add(codeUUIDText, "use a UUID or binary type, or an exact collation", "%s holds UUIDs as text, and its collation is loose", column)
 	case folds:
 		add(codeCollationLoose, plan, "%s ignores accents in %s, and the rule ignores case only", name, text)
 	default:
-		add(codeCollationLoose, plan, "%s takes values of %s for equal that differ in %s", name, text, looseIn(p.part.Part))
+		fix := plan
+		if own, ok := c.table.Column(column); ok && own.Folding == p.part.Folding {
+			fix += ", or write collated(" + text + ") if that is meant"
+		}
+		add(codeCollationLoose, fix, "%s takes values of %s for equal that differ in %s", name, text, looseIn(p.part.Part))
 	}
 	switch {
 	case !p.want.nullable:
@@ -235,7 +247,9 @@ func (c *check) keepsWithout(s *shape, gone []string) bool {
 		some.wants = append(some.wants, w)
 	}
 	f := some.fit(s)
-	loose := slices.ContainsFunc(f.pairs, func(p pair) bool { return p.part.Loose || p.part.Prefix > 0 })
+	loose := slices.ContainsFunc(f.pairs, func(p pair) bool {
+		return p.part.Loose && !p.want.term.Expr.IsCollated() || p.part.Prefix > 0
+	})
 	where := slices.DeleteFunc(slices.Clone(s.where), func(condition expression.Condition) bool {
 		return condition.Test == expression.NotNull && slices.ContainsFunc(some.wants, func(w want) bool { return is(w.term.Column)(condition.Column) })
 	})

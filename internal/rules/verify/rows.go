@@ -40,12 +40,12 @@ func (c *check) search(ctx context.Context) error {
 		return fmt.Errorf("search %s for duplicates: %w", c.rule.Table, catalog.Explain(err))
 	}
 	if groups.Count > 0 {
-		count := fmt.Sprint(groups.Count)
+		count := texts.Count(groups.Count, "group")
 		if groups.More {
 			count = "more than " + count
 		}
-		f := c.add(codeDuplicates, "", "merge or correct them before the index is made: "+c.selectGroups(), "%s sets of rows, %d rows in all, are the same by the rule%s",
-			count, groups.Rows, sampleOf(groups, c.table.PrimaryKey()))
+		f := c.add(codeDuplicates, "", "merge or correct them before the index is made: "+c.selectGroups(), "%s has %s of rows that are the same by the rule, %d rows in all%s",
+			c.rule.Table, count, groups.Rows, sampleOf(groups, c.table.PrimaryKey()))
 		f.Duplicates = groups
 	}
 	if !whole {
@@ -164,7 +164,7 @@ func (c *check) exact(w want) string {
 		column, ok := c.table.Column(name)
 		return ok && column.Loose
 	})
-	if !loose || !w.term.Expr.MayBeText() {
+	if !loose || !w.term.Expr.MayBeText() || w.term.Expr.IsCollated() {
 		return w.sql
 	}
 	switch c.schema.Dialect {

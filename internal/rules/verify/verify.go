@@ -183,7 +183,7 @@ func (c *check) findTable() bool {
 		c.add(codeInheritance, "", "use partitions instead of inheritance, or a rule for each table",
 			"%s inherits from %s, and no index of that knows its rows", strings.Join(table.Children, ", "), c.rule.Table)
 	}
-	if engine := strings.ToLower(table.Engine); c.schema.Dialect == dialect.MySQL && engine != "innodb" && !strings.Contains(engine, "rocks") {
+	if !table.Transactional() {
 		c.add(codeEngine, "", "run: ALTER TABLE "+dialect.MySQL.QuotePath(c.rule.Table)+" ENGINE=InnoDB",
 			"%s has the engine %s, which has no transactions", c.rule.Table, table.Engine)
 	}

@@ -5,7 +5,6 @@ package yamlfile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -32,7 +31,7 @@ func Load(name string) ([]byte, error) {
 	defer f.Close() //nolint:errcheck // it was only read.
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, err //nolint:wrapcheck // as above.
 	}
 	return data, nil
 }

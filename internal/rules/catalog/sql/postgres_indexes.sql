@@ -23,8 +23,7 @@ SELECT
     coalesce(a.attname, ''),
     CASE WHEN p.attnum = 0 THEN pg_catalog.pg_get_indexdef(i.indexrelid, p.place::integer, false) ELSE '' END,
     (i.indoption[p.place - 1] & 1) = 1,
-    coalesce(co.collname, ''),
-    coalesce(con.nspname, ''),
+    coalesce(pg_catalog.quote_ident(con.nspname) || '.' || pg_catalog.quote_ident(co.collname), ''),
     coalesce(NOT co.collisdeterministic, false),
     coalesce((SELECT t.typname FROM pg_catalog.pg_attribute xa JOIN pg_catalog.pg_type t ON t.oid = xa.atttypid WHERE xa.attrelid = x.oid AND xa.attnum = p.place), '')
 FROM pg_catalog.pg_index i
