@@ -25,6 +25,7 @@ const maxFileBytes = 8 << 20
 type file struct {
 	path, text string
 	why        string // it is not judged
+	doubt      string // a definition that it may hold besides
 }
 
 // load reads files, and those of folders whose names end in .sql, in the order of their names. Of
@@ -35,7 +36,7 @@ func load(paths []string) (files []file, err error) {
 		return nil, err
 	}
 	for _, name := range names {
-		f, err := read(name)
+		f, err := read(name, strings.NewReader(""))
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +48,10 @@ func load(paths []string) (files []file, err error) {
 // list lists files, and those of folders.
 func list(paths []string) (names []string, err error) {
 	for _, path := range paths {
+		if path == Stdin {
+			names = append(names, path)
+			continue
+		}
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, fmt.Errorf("lint: %w", err)
@@ -97,23 +102,30 @@ func number(path string) uint64 {
 	return n
 }
 
-func read(path string) (file, error) {
-	f, err := os.Open(path) //nolint:gosec // the user names it.
-	if err != nil {
-		return file{}, fmt.Errorf("lint: %w", err)
+// read reads a file, or what is in the place of [Stdin].
+func read(path string, stdin io.Reader) (file, error) {
+	out := file{path: filepath.ToSlash(path)}
+	f := io.NopCloser(stdin)
+	if path == Stdin {
+		out.path = "<stdin>"
+	} else {
+		opened, err := os.Open(path) //nolint:gosec // the user names it.
+		if err != nil {
+			return file{}, fmt.Errorf("lint: %w", err)
+		}
+		f = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err := errors.Join(err, f.Close()); err != nil {
-		return file{}, fmt.Errorf("lint: read %s: %w", path, err)
+		return file{}, fmt.Errorf("lint: read %s: %w", out.path, err)
 	}
-	out := file{path: filepath.ToSlash(path)}
 	switch {
 	case len(text) > maxFileBytes:
 		out.why = fmt.Sprintf("the file is larger than %d MiB", maxFileBytes>>20)
 	case !utf8.Valid(text) || strings.ContainsRune(string(text), 0):
 		out.why = "the file is not text in UTF-8"
 	case strings.HasSuffix(path, ".go"):
-		if out.text, err = definitions(path, string(text)); err != nil {
+		if out.text, out.doubt, err = definitions(path, string(text)); err != nil {
 			out.why = err.Error()
 		}
 	default:
@@ -178,7 +190,9 @@ func (v *view) finding(p tree.Parsed, before, after int, at *place, j judge.Judg
 		Fingerprint: fingerprint(string(j.Rule), written),
 		Repeat:      Repeat(j.Repeat), Refusal: j.Refusal,
 	}
-	if out.Guard == "" && isRefused(out.Why) {
+	if isRefused(out.Why) && spliced.MatchString(out.SQL) {
+		out.Why = "${…} puts a text into the statement, which is not known: #{…} passes a value"
+	} else if out.Guard == "" && isRefused(out.Why) {
 		out.Guard = replaceAdvice(out.SQL)
 	}
 	lead := v.text[min(before, start):start]
@@ -186,12 +200,14 @@ func (v *view) finding(p tree.Parsed, before, after int, at *place, j judge.Judg
 		_, lead, _ = strings.Cut(lead, "\n")
 	}
 	out.Reads, out.Writes = tree.Tables(p.Statement)
+	_, out.rowless = p.Statement.(*tree.Neutral)
 	if m := nameMark.FindAllStringSubmatch(lead, -1); m != nil {
 		out.Name = m[len(m)-1][1]
 	}
 	behind, _, _ := strings.Cut(v.text[end:max(end, min(after, len(v.text)))], "\n")
 	for _, comment := range []string{lead, behind} {
 		if reason, ok := answer(comment); ok {
+			out.rowless = false
 			out.Accept(reason)
 			break
 		}

@@ -64,6 +64,8 @@ type Finding struct {
 	Repeat  Repeat
 	Refusal string // the error of a second run that is refused, such as "SQLSTATE 23505"; empty when it is not one of a unique key
 
+	rowless bool // it is about no rows: SET, GRANT
+
 	// Proof holds what two runs of the statement showed; nil when it was not tried. [Run] tries none.
 	Proof *Proof
 }

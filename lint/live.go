@@ -29,7 +29,8 @@ func ask(ctx context.Context, db *Database) (*knownLive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDatabase, err)
 	}
-	k := &knownLive{knowledge{schema: &schema.Schema{}}, d}
+	strict := strings.Contains(found.Mode, "STRICT_")
+	k := &knownLive{knowledge{schema: &schema.Schema{Refuses: strict, Clips: d == dialect.MySQL && !strict}}, d}
 	for _, one := range found.Definitions {
 		why := one.Why
 		if why == "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/lint"
 )
@@ -182,6 +183,25 @@ func TestLiveMySQL(t *testing.T) {
 	})
 	d.Exec(t, "GRANT TRIGGER, SHOW VIEW ON `"+database+"`.* TO '"+user+"'@'%'")
 	expect(t, live(t, weak), []told{{"UPDATE t SET n = 5 WHERE id = ?", "trigger", lint.NotSafe}, {"UPDATE v SET n = 5 WHERE id = ?", "", lint.Safe}})
+}
+
+// A server says whether it refuses what a column cannot hold: then a guard by arithmetic assumes nothing, otherwise it is none.
+func TestLiveMode(t *testing.T) {
+	t.Parallel()
+	server := testserver.StartMySQL(t, nil) // the mode is that of all sessions, those of other tests among them
+	db := databases.Connect(t, "mysql", server.DSN()+"mysql")
+	const guard = "UPDATE stock SET n = n - 5, version = version + 1 WHERE id = ? AND version = ?"
+	for mode, want := range map[string]lint.Verdict{"": lint.NotSafe, "NO_ENGINE_SUBSTITUTION": lint.NotSafe, "STRICT_TRANS_TABLES": lint.Safe, "ANSI_QUOTES,STRICT_ALL_TABLES": lint.Safe} {
+		for _, statement := range []string{"SET GLOBAL sql_mode = '" + mode + "'", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop", "CREATE TABLE shop.stock (id int PRIMARY KEY, n int, version int)"} {
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shop := &databases.Database{Dialect: dialect.MySQL, DB: databases.Connect(t, "mysql", server.DSN()+"shop")}
+		if got := verdict(t, live(t, shop), guard); got.Verdict != want || len(got.Assumes) > 0 {
+			t.Errorf("%q: called %s (%s) under %q", mode, got.Verdict, got.Why, got.Assumes)
+		}
+	}
 }
 
 // Partial keys of SQLite are read, and virtual tables are not known.

@@ -97,6 +97,29 @@ func (v *view) origin(at int) int {
 	return at
 }
 
+// quotedOrBound matches strings and comments, and #{…}, with which MyBatis passes a value.
+var quotedOrBound = regexp.MustCompile(`(?s)'(?:[^']|'')*'|"[^"]*"|--[^\n]*|/\*.*?\*/|#\{\s*\w[^{}\n]*\}`)
+
+// spliced matches ${…}, in the place of which MyBatis puts a text.
+var spliced = regexp.MustCompile(`\$\{[\w.]{1,40}\}`)
+
+// bound writes #{name, jdbcType=…} as :name, which each dialect takes for a parameter, and keeps all places.
+func bound(text string) string {
+	if !strings.Contains(text, "#{") {
+		return text
+	}
+	return quotedOrBound.ReplaceAllStringFunc(text, func(found string) string {
+		inner, ok := strings.CutPrefix(found, "#{")
+		if !ok {
+			return found
+		}
+		name := strings.TrimSpace(strings.NewReplacer(".", "_", "}", "").Replace(inner))
+		name, _, _ = strings.Cut(name, ",")
+		name = strings.TrimSpace(name)
+		return strings.Repeat(" ", len(found)-len(name)-1) + ":" + name
+	})
+}
+
 // filledIn matches what programs fill in before they run a statement.
 var filledIn = regexp.MustCompile(`\{\{[^{}\n]{1,40}\}\}|\{\w{1,40}\}|\[\[\w{1,40}\]\]|<<\w{1,40}>>|\$\{\w{1,40}\}|__\w{1,40}__`)
 

@@ -79,21 +79,36 @@ func TestEndlessReplacements(t *testing.T) {
 	}
 }
 
-// The tables can be defined by the constants of a Go file; what its functions hold is not read.
+// The tables can be defined by a Go file: by constants, and by lists and texts that functions run.
 func TestSchemaInGo(t *testing.T) {
 	t.Parallel()
-	found := judgeIn(t, map[string]string{
+	texts := map[string]string{
 		"semel-lint.yaml": "version: 1\ndialect: sqlite\nschema: [tables.go, empty.go]\n",
-		"tables.go": "package p\n\nconst name = `note`\n\nvar (\n\tsays = `UPDATE nothing`\n\ttables = `-- notes\nCREATE TABLE ` + name + ` (ref TEXT PRIMARY KEY NOT NULL) -- the end`\n)\n\n" +
-			"const more = \"CREATE TABLE log (line TEXT)\"\n\nfunc down() string { return `DROP TABLE note; CREATE TABLE other (ref TEXT PRIMARY KEY NOT NULL)` }\n",
-		"empty.go": "package p\n",
-		"a.sql":    "INSERT INTO note (ref) VALUES (?);\nINSERT INTO log (line) VALUES (?);\nINSERT INTO other (ref) VALUES (?);\n",
-	})
-	got := []string{}
-	for _, f := range found {
-		got = append(got, f.Rule)
+		"empty.go":        "package p\n",
+		"a.sql":           "INSERT INTO note (ref) VALUES (?);\nINSERT INTO log (line) VALUES (?);\nINSERT INTO other (ref) VALUES (?);\n",
 	}
-	if want := []string{"unique-key", "no-unique-key", "unknown-table"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	const note, log, other = "CREATE TABLE note (ref TEXT PRIMARY KEY NOT NULL)", "CREATE TABLE log (line TEXT)", "CREATE TABLE other (ref TEXT NOT NULL)"
+	const open, index = "func up(tx *sql.Tx, more string) error {\n", "CREATE UNIQUE INDEX one ON other (ref)"
+	for code, want := range map[string]string{
+		"const name = `note`\nvar (\n\tsays = `UPDATE nothing`\n\ttables = `-- notes\nCREATE TABLE ` + name + ` (ref TEXT PRIMARY KEY NOT NULL) -- the end`\n)\n" +
+			"const more = `" + log + "`\nfunc text() string { return `DROP TABLE note; " + other + "` }\n": "unique-key no-unique-key unknown-table",
+		"var steps = []func(*sql.Tx) error{\n\tfunc(tx *sql.Tx) error {\n\t\tsql := `" + note + "; " + log + "`\n\t\t_, err := tx.Exec(sql)\n\t\treturn err\n\t},\n" +
+			"\tfunc(tx *sql.Tx) error {\n\t\tsql := `UPDATE log SET line = ''; " + other + "; " + index + "`\n\t\t_, err := tx.ExecContext(ctx, sql)\n\t\treturn err\n\t},\n}\n": "unique-key no-unique-key unique-key",
+		open + "for _, sql := range []string{`" + note + "`, `" + log + "`, `" + other + "`, `" + index + "`, `DROP INDEX one`} {\n\t\ttx.Exec(sql)\n\t}\n}\n":                                          "unique-key no-unique-key no-unique-key",
+		"const first = `" + note + "`\nfunc DownFirst(tx *sql.Tx) { tx.Exec(`DROP TABLE note`) }\nvar all = step{Up: `" + log + "`, Rollback: `DROP TABLE log`}\n":                                      "unique-key no-unique-key unknown-table",
+		"const first = `" + note + "`\nvar downs = []string{`DROP TABLE note`}\nfunc init() {\n\tadd(func(tx *sql.Tx) { tx.Exec(`" + log + "`) }, func(tx *sql.Tx) { tx.Exec(`DROP TABLE log`) })\n}\n": "unique-key no-unique-key unknown-table",
+		"const first = `" + note + "`\n" + open + "q := build()\n\tq += `; " + other + "`\n\ttx.Exec(q)\n}\n":                                                                                           "unknown-table unknown-table unknown-table",
+		"const first = `" + note + "`\n" + open + "tx.Exec(`ALTER TABLE note ` + more)\n}\n":                                                                                                            "unknown-table unknown-table unknown-table",
+		"const first = `" + note + "`\n" + open + "more = `DROP TABLE note`\nif tx == nil {\n\t\tmore = ``\n\t}\n\ttx.Exec(more)\n}\n":                                                                  "unknown-table unknown-table unknown-table",
+		"const first = `" + note + "`\n" + open + "first := `" + log + "`\n\ttx.Exec(first)\n\ttx.Exec(more)\n\ttx.Exec(`DROP TABLE note`)\n}\n":                                                        "unknown-table no-unique-key unknown-table",
+	} {
+		texts["tables.go"] = "package p\n\n" + code
+		got := []string{}
+		for _, f := range judgeIn(t, texts) {
+			got = append(got, f.Rule)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %q, want %q, of\n%s", got, want, code)
+		}
 	}
 }

@@ -114,6 +114,10 @@ var rulebook = []entry{
 		cure: "a unique key over what the SELECT asks for; then INSERT first, and take its refusal for found",
 	},
 	{
+		id: "read-modify-write", verdict: NotSafe, means: "in Go, an UPDATE writes back what was computed from a SELECT of the same row, without a lock or a version",
+		cure: "let the UPDATE compute it with a guard, read with FOR UPDATE in the same transaction, or compare a version",
+	},
+	{
 		id: "unguarded-handler", verdict: NotSafe, means: "in Go, a handler of POST, PUT or PATCH or a gRPC method reaches a write that is not safe, and passes no guard",
 		cure: "wrap the handler with semelhttp, do the work in semel.Do, or name the guard that it has with --guards",
 	},

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -37,9 +39,14 @@ type Options struct {
 	// Guards are the functions of a Go program that make what they are given happen once, in addition to Semel's, as
 	// "import/path.Func" or "import/path.Type.Method".
 	Guards []string
+	// Stdin is read in the place of the path "-"; nil for that of the process.
+	Stdin io.Reader
 	// Progress, when set, is called before each file, with the number of files that are done.
 	Progress func(done, all int, file string)
 }
+
+// Stdin is the path of the standard input, whose statements are those of the file <stdin>.
+const Stdin = "-"
 
 // ErrDatabase means that the live database of [Options] could not be asked.
 var ErrDatabase = errors.New("lint: the database could not be read")
@@ -75,13 +82,20 @@ func Run(ctx context.Context, paths []string, o *Options) ([]Finding, error) {
 		if o != nil && o.Progress != nil {
 			o.Progress(i, len(names), name)
 		}
-		f, err := read(name)
+		f, err := read(name, stdinOf(o))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, s.judge(&f)...)
 	}
 	return all, nil
+}
+
+func stdinOf(o *Options) io.Reader {
+	if o == nil || o.Stdin == nil {
+		return os.Stdin
+	}
+	return o.Stdin
 }
 
 func parse(d dialect.Dialect, text string) []tree.Parsed {
@@ -104,6 +118,7 @@ func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowl
 	fewest := -1
 	for _, d := range dialects {
 		views[d] = f.with(known[d].replace)
+		views[d].text = bound(views[d].text)
 		readings[d] = parse(d, views[d].text)
 		if n := refused(readings[d]) + known[d].refused; fewest < 0 || n < fewest {
 			fewest = n
@@ -132,7 +147,7 @@ func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowl
 		}
 		all = worst(all, found)
 	}
-	return all
+	return slices.DeleteFunc(all, func(f Finding) bool { return f.rowless && f.Verdict == Safe })
 }
 
 // refused counts the statements that a parser refuses, wholly or in part.

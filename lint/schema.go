@@ -271,6 +271,9 @@ func divided(dialects []dialect.Dialect, files []file, within func(string) strin
 // learn adds the definitions of a file.
 func (k *knowledge) learn(d dialect.Dialect, f *file) {
 	v := f.with(k.replace)
+	if f.doubt != "" {
+		k.schema.Doubt(f.path + ": " + f.doubt)
+	}
 	statements := parse(d, v.text)
 	k.refused += refused(statements)
 	for _, p := range statements {

@@ -66,6 +66,10 @@ func divide(paths []string) (plain []string, loads []load, err error) {
 		loads = append(loads, load{folder: ".", patterns: patterns})
 	}
 	for _, path := range paths {
+		if path == lint.Stdin {
+			plain = append(plain, path)
+			continue
+		}
 		folder, isPattern := strings.CutSuffix(path, "...")
 		if isPattern {
 			path = cmp.Or(strings.TrimSuffix(folder, "/"), ".")
@@ -83,10 +87,8 @@ func divide(paths []string) (plain []string, loads []load, err error) {
 			if sql {
 				plain = append(plain, path)
 			}
-			for _, folder := range modules {
-				if !isPattern {
-					loads = append(loads, load{folder: folder, patterns: []string{"./..."}})
-				}
+			if !isPattern {
+				loads = append(loads, loadsOf(modules)...)
 			}
 		case filepath.Ext(path) == ".go":
 			loads = append(loads, load{folder: filepath.Dir(path), patterns: []string{"."}, only: path})
@@ -95,6 +97,14 @@ func divide(paths []string) (plain []string, loads []load, err error) {
 		}
 	}
 	return plain, loads, nil
+}
+
+// loadsOf returns a call for each module.
+func loadsOf(folders []string) (loads []load) {
+	for _, folder := range folders {
+		loads = append(loads, load{folder: folder, patterns: []string{"./..."}})
+	}
+	return loads
 }
 
 // contents reports whether a folder has .sql files, and which modules or parts of one it has Go files of.

@@ -161,7 +161,7 @@ func TestProgram(t *testing.T) {
 	folder := module(t, map[string]string{"main.go": code, "schema/schema.sql": ddl},
 		stub{"github.com/hashicorp/go-retryablehttp", src + "hashicorp/go-retryablehttp", []string{"client.go"}},
 		stub{"github.com/semel-dev/semel", src + "semel-dev/semel", []string{"semel.go", "semelhttp/http.go"}})
-	rules := []string{"check-then-insert", "retry-loop", "unguarded-handler", "interceptor-order"}
+	rules := []string{"check-then-insert", "read-modify-write", "retry-loop", "unguarded-handler", "interceptor-order"}
 	var wanted []string
 	for i, line := range strings.Split(code, "\n") {
 		if m := regexp.MustCompile(`// not safe: (.*)$`).FindStringSubmatch(line); m != nil {

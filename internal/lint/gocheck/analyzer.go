@@ -19,6 +19,7 @@ import (
 // The rules of the checks.
 const (
 	CheckThenInsert  = "check-then-insert"
+	ReadModifyWrite  = "read-modify-write"
 	UnguardedHandler = "unguarded-handler"
 	RetryLoop        = "retry-loop"
 	InterceptorOrder = "interceptor-order"
@@ -65,6 +66,7 @@ func run(pass *analysis.Pass, sql *analysis.Analyzer, guards []string) (any, err
 	c.answers()
 	c.implementations()
 	c.checkThenInsert()
+	c.readModifyWrite()
 	c.retries()
 	c.order()
 	c.prune()

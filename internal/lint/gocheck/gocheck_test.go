@@ -1,7 +1,10 @@
 package gocheck_test
 
 import (
+	"errors"
 	"go/token"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,8 +16,8 @@ import (
 )
 
 // reporting returns an analyzer that reports the open findings: those of other packages at the package clause.
-func reporting(guards ...string) *analysis.Analyzer {
-	sql := gosql.New(&lint.Options{Schema: []string{"testdata/schema.sql"}, Dialect: "postgresql"})
+func reporting(schema string, guards ...string) *analysis.Analyzer {
+	sql := gosql.New(&lint.Options{Schema: []string{schema}, Dialect: "postgresql"})
 	checks := gocheck.New(sql, func() []string { return guards })
 	return &analysis.Analyzer{
 		Name: "reporting", Doc: "reports all findings", Requires: []*analysis.Analyzer{checks},
@@ -43,8 +46,22 @@ func position(pass *analysis.Pass, f *lint.Finding) token.Pos {
 // most of the time goes into the standard library.
 func TestPackages(t *testing.T) {
 	t.Parallel()
-	analysistest.Run(t, analysistest.TestData(), reporting("handler/named.once", "handler/named.server.once"),
-		"insert", "retry", "retry/keyed", "order", "order/intent",
+	analysistest.Run(t, analysistest.TestData(), reporting("testdata/schema.sql", "handler/named.once", "handler/named.server.once"),
+		"insert", "modify", "retry", "retry/keyed", "order", "order/intent",
 		"handler/plain", "handler/routers", "handler/far/cmd", "handler/guarded", "handler/outside", "handler/service", "handler/named",
 	)
+}
+
+// GORM's calls and models are those of package gosql's tests.
+func TestGORM(t *testing.T) {
+	t.Parallel()
+	src := filepath.Join(t.TempDir(), "src")
+	code, err := os.ReadFile("testdata/gorm.txt")
+	if err := errors.Join(err, os.CopyFS(src, os.DirFS("../gosql/testdata/src")), os.Mkdir(filepath.Join(src, "modify"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(src, "modify", "modify.go"), code, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	analysistest.Run(t, filepath.Dir(src), reporting("../gosql/testdata/gorm.sql"), "modify")
 }

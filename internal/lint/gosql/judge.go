@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -144,11 +145,16 @@ func (j *judge) path(pos token.Pos) string {
 	return pkg + "/" + filepath.Base(j.pass.Fset.Position(pos).Filename)
 }
 
+// clause matches a part of a statement, with which none begins.
+var clause = regexp.MustCompile(`(?i)^\s*(?:where|and|or|order\s+by|group\s+by|having|limit|offset|(?:left|right|inner|cross|full)(?:\s+outer)?\s+join|join)\b`)
+
 // finding turns the verdict on a text into one on the call. A read with holes has no finding.
 func (j *judge) finding(f lint.Finding, r rendered, t text) (lint.Finding, bool) {
 	refused := f.Verdict == lint.CannotTell && strings.Contains(f.Why, "syntax error")
 	switch {
 	case r.zero && refused: // nothing runs before the variable is set
+		return f, false
+	case refused && clause.MatchString(r.sql): // the callee puts the rest before it
 		return f, false
 	case !r.holes:
 		return f, true

@@ -20,7 +20,7 @@ func TestAdvice(t *testing.T) {
 		{pg, `update acc set n=n-$1 where id=$2`, "ALTER TABLE acc ADD COLUMN version bigint NOT NULL DEFAULT 0; then SET …, version = version + 1 WHERE … AND version = $3"},
 		{pg, `update "Order" set total=total+1 where id=$1`, "SET …, revision = revision + 1 WHERE … AND revision = $2"},
 		{lite, `update acc set n=n-? where id=?`, "AND version = ?"},
-		{pg, "with d as (delete from log where id=1 returning id), o as (update log set msg='x' where id=3) update acc set n=n-1 from d where acc.id=d.id", "ALTER TABLE acc ADD COLUMN version"},
+		{pg, "with d as (delete from log where id=1 returning id), o as (update log set msg='x' where id=3) update acc set n=n-1 from s where acc.id=s.id", "ALTER TABLE acc ADD COLUMN version"},
 		{pg, "with d as (update log set msg='x' where id=3 returning id) update acc set n=n-1 where acc.id=3", "ALTER TABLE acc ADD COLUMN version"},
 		{pg, "update few set n=n-1", "ALTER TABLE acc ADD COLUMN version"},
 		{pg, `insert into log(at) values ($1)`, "ALTER TABLE log ADD COLUMN request_id varchar(100) UNIQUE"},

@@ -68,7 +68,8 @@ var builtins = map[dialect.Dialect]map[string]bool{
 		version week weekday weekofyear year yearweek`),
 	dialect.SQLite: set(everywhere + `acosh asinh atanh changes cosh datetime glob group_concat hex ifnull iif instr json json_array json_array_length json_each
 		json_error_position json_extract json_group_array json_group_object json_insert json_patch json_pretty json_quote json_remove json_replace
-		json_set json_tree json_type json_valid jsonb jsonb_array jsonb_extract jsonb_object julianday last_insert_rowid likelihood likely log2
+		json_set json_tree json_type json_valid jsonb jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object jsonb_patch
+		jsonb_remove jsonb_replace jsonb_set julianday last_insert_rowid likelihood likely log2
 		printf quote random randomblob sinh soundex sqlite_compileoption_get sqlite_compileoption_used sqlite_source_id sqlite_version strftime
 		subtype tanh total total_changes trunc typeof unicode unistr unistr_quote unixepoch unlikely zeroblob`),
 }

@@ -106,6 +106,8 @@ func TestReading(t *testing.T) {
 		{dialect.PostgreSQL, "pg_relation_size", NotSafe, ""},
 		{dialect.MySQL, "database", Safe, "database() gives the same in each session that runs it"},
 		{dialect.MySQL, "version", Safe, ""},
+		{dialect.MySQL, "@@sql_mode", Safe, "@@sql_mode is the same in each session that runs it"},
+		{dialect.MySQL, "@@identity", CannotTell, ""},
 		{dialect.MySQL, "is_used_lock", NotSafe, ""},
 		{dialect.SQLite, "sqlite_version", Safe, ""},
 		{dialect.SQLite, "database", CannotTell, ""},

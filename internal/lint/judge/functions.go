@@ -32,7 +32,7 @@ func set(words string) map[string]bool {
 var (
 	clocks = set(`now current_timestamp current_date current_time localtime localtimestamp clock_timestamp statement_timestamp
 		transaction_timestamp timeofday sysdate utc_timestamp utc_date utc_time curdate curtime unix_timestamp unixepoch`)
-	randoms = set(`random rand random_normal gen_random_uuid uuid_generate_v1 uuid_generate_v4 uuid uuid_short uuidv4 uuidv7 gen_random_bytes
+	randoms = set(`random rand random_normal gen_random_uuid uuid_generate_v1 uuid_generate_v4 uuid uuid_short uuidv4 uuidv7 gen_random_bytes gen_salt pgp_sym_encrypt pgp_pub_encrypt
 		random_bytes randomblob sys_guid lastval last_insert_id currval pg_current_xact_id txid_current pg_backend_pid connection_id
 		row_count found_rows changes total_changes last_insert_rowid is_free_lock is_used_lock inet_client_addr inet_client_port inet_server_addr
 		inet_server_port pg_blocking_pids pg_conf_load_time pg_current_snapshot pg_current_wal_insert_lsn pg_current_wal_lsn
@@ -46,12 +46,20 @@ var (
 	// sessions depend on the connection, its user and its settings.
 	sessions = set(`current_setting current_user session_user user system_user current_role current_database current_catalog current_schema
 		current_schemas database schema pg_client_encoding get_current_ts_config`)
+	// settings are the system variables of MySQL that only an operator changes.
+	settings = set(`sql_mode character_set_client character_set_connection character_set_database character_set_results character_set_server
+		collation_connection collation_database collation_server time_zone system_time_zone autocommit foreign_key_checks unique_checks sql_quote_show_create
+		lower_case_table_names auto_increment_increment auto_increment_offset max_allowed_packet group_concat_max_len lock_wait_timeout innodb_lock_wait_timeout
+		transaction_isolation tx_isolation max_connections wait_timeout hostname port datadir basedir version version_comment server_id`)
 	// operators are those that the databases have of their own; others call a function.
 	operators = set(`= <> < <= > >= + - * / % & | ^ << >> ~ || -> ->> #> #>> #- @> <@ ? ?| ?& && -|- &< &> <<| |>> &<| |&> @? @@ @@@
 		|/ ||/ !! @ <-> <=> <#> <% %> <<% %>> ~~ ~~* !~~ !~~* ~* !~ !~* ^@ ~= ~<~ ~<=~ ~>=~ ~>~ == != <@> ## @-@ ?# ?- ?-| ?||`)
 	// timed take the time when an argument says so, or when one is missing.
 	timed = set(`date time datetime julianday strftime unixepoch timediff age unix_timestamp`)
 )
+
+// isVariable reports whether a call reads a system variable of MySQL.
+func isVariable(name string) bool { return strings.HasPrefix(name, "@@") }
 
 // effectOf returns what one call does, its arguments left out.
 func (j *judge) effectOf(c *tree.Call) effect {
@@ -63,6 +71,8 @@ func (j *judge) effectOf(c *tree.Call) effect {
 		return stranger
 	case actors[name]:
 		return changes
+	case settings[strings.TrimPrefix(name, "@@")] && isVariable(name):
+		return pure
 	case !builtins[j.dialect][name]:
 		return stranger
 	case timed[name]:

@@ -18,9 +18,17 @@ func (g *generator) pick(list ...string) string { return list[g.r.IntN(len(list)
 
 func (g *generator) some(percent int) bool { return g.r.IntN(100) < percent }
 
-func (g *generator) number() string { return g.pick("0", "1", "2", "3", "5", "-1", "2.7", "40") }
+func (g *generator) number() string {
+	if g.d == my && g.some(5) {
+		return g.pick("32767", "32768", "2147483647") // ends of types
+	}
+	return g.pick("0", "1", "2", "3", "5", "-1", "2.7", "40")
+}
 
 func (g *generator) text() string {
+	if g.d == my && g.some(5) {
+		return "'abcd'" // longer than a tag
+	}
 	return g.pick("'abc'", "'ABC'", "' ab'", "'x'", "''", "'a'", "'b'", "'aab '", "'zzz'")
 }
 
@@ -29,16 +37,20 @@ func (g *generator) column() string { return g.pick("n", "m", "status", "price",
 
 func (g *generator) statement() string {
 	switch x := g.r.IntN(100); {
-	case x < 40:
+	case x < 34:
 		return g.update()
-	case x < 50:
+	case x < 42:
 		return g.remove()
-	case x < 58:
+	case x < 49:
 		return g.others()
-	case x < 64 && g.d == pg:
+	case x < 55 && g.d == pg:
 		return g.writing()
-	case x < 72 && g.d != my:
+	case x < 63 && g.d != my:
 		return g.picking()
+	case x < 77:
+		return g.document()
+	case x < 82:
+		return g.partial()
 	}
 	return g.insert()
 }

@@ -25,7 +25,7 @@ func (j *judge) guard(conditions []tree.Expr, t *target) (why string, assumes []
 //nolint:gocognit // a line for each form of a condition.
 func (j *judge) fails(c tree.Expr, t *target) (why string, assumes []string) {
 	if column := t.column(c); column != "" {
-		if v := t.new(column); v != nil && (isBool(v, "false") || isNull(v)) {
+		if v := t.new(column); v != nil && j.holdsTruth(column, t) && (isBool(v, "false") || isNull(v)) {
 			return "it sets " + column + " to false", nil
 		}
 		return "", nil
@@ -33,6 +33,9 @@ func (j *judge) fails(c tree.Expr, t *target) (why string, assumes []string) {
 	op, ok := c.(*tree.Op)
 	if !ok || len(op.Args) == 0 {
 		return "", nil
+	}
+	if why, assumes = j.holds(op, t); why != "" {
+		return why, assumes
 	}
 	left, name := op.Args[0], op.Name
 	switch {
@@ -42,7 +45,7 @@ func (j *judge) fails(c tree.Expr, t *target) (why string, assumes []string) {
 	case name == "not" && opposite(left) != nil:
 		return j.fails(opposite(left), t)
 	case name == "not":
-		if column := t.column(left); column != "" && t.new(column) != nil && (isBool(t.new(column), "true") || isNull(t.new(column))) {
+		if column := t.column(left); column != "" && t.new(column) != nil && j.holdsTruth(column, t) && (isBool(t.new(column), "true") || isNull(t.new(column))) {
 			return "it sets " + column + " to true", nil
 		}
 		return "", nil
@@ -50,13 +53,18 @@ func (j *judge) fails(c tree.Expr, t *target) (why string, assumes []string) {
 	column := t.column(left)
 	v := t.new(column)
 	if v == nil {
-		return j.failsByGenerated(op, t), nil
+		return j.failsByGenerated(op, t)
 	}
 	if len(op.Args) == 1 {
 		return j.failsAlone(name, column, v, t)
 	}
 	if def := schema.Column(t.table, column); failsOnNull(name) && isNull(v) && (j.dialect != dialect.MySQL || def != nil && !def.NotNull) {
 		return "it sets " + column + " to NULL, for which " + name + " is never true", nil
+	}
+	if op.Name == "=" {
+		if moved, under := j.steps(v, column, op.Args[1], t); moved {
+			return "it sets " + column + " to another value than the one that it looks for", under
+		}
 	}
 	why = j.failsAgainst(op, column, v, t)
 	if p, ok := uncast(v).(*tree.Param); ok && why != "" && j.dialect != dialect.PostgreSQL {
@@ -79,6 +87,12 @@ func opposite(e tree.Expr) tree.Expr {
 		return &tree.Op{Name: name, Args: op.Args}
 	}
 	return nil
+}
+
+// holdsTruth reports whether a column has the truth value that it is set to: in MySQL a date does not.
+func (j *judge) holdsTruth(column string, t *target) bool {
+	def := schema.Column(t.table, column)
+	return j.dialect != dialect.MySQL || def != nil && typeOf(def.Type) != otherType
 }
 
 func failsOnNull(op string) bool {
@@ -180,7 +194,7 @@ func (j *judge) failsAgainst(op *tree.Op, column string, v tree.Expr, t *target)
 	kept := set != nil && keeps(j.dialect, def, set)
 	switch op.Name {
 	case "=":
-		if kept && differ(j.dialect, def, set, bound) || j.steps(v, column, right, t) {
+		if kept && differ(j.dialect, def, set, bound) {
 			return "it sets " + column + " to another value than the one that it looks for"
 		}
 	case "in":
@@ -245,30 +259,6 @@ func (*judge) outside(op string, def *tree.ColumnDef, set, bound *tree.Literal) 
 	return false
 }
 
-// steps reports whether a column that is looked for by its value moves away from it:
-// version = version + 1 WHERE version = …, or version = … + 1.
-func (*judge) steps(v tree.Expr, column string, right tree.Expr, t *target) bool {
-	op, ok := v.(*tree.Op)
-	def := schema.Column(t.table, column)
-	if !ok || op.Name != "+" && op.Name != "-" || len(op.Args) != 2 || def == nil || typeOf(def.Type) != integer {
-		return false
-	}
-	n := number(literal(op.Args[1]))
-	if n == nil || !n.IsInt() || n.Sign() == 0 {
-		return false
-	}
-	if t.column(op.Args[0]) == column {
-		if l := literal(right); l != nil {
-			return whole(l)
-		}
-		if other := schema.Column(t.table, t.column(right)); other != nil {
-			return t.stable(right) && typeOf(other.Type) == integer
-		}
-		return isParam(right)
-	}
-	return isParam(right) && tree.Text(op.Args[0]) == tree.Text(right)
-}
-
 // whole reports whether a literal is an integer, which is compared as one.
 func whole(l *tree.Literal) bool {
 	n := number(&tree.Literal{Kind: tree.Number, Text: l.Text})
@@ -278,22 +268,4 @@ func whole(l *tree.Literal) bool {
 func isParam(e tree.Expr) bool {
 	_, ok := uncast(e).(*tree.Param)
 	return ok
-}
-
-// failsByGenerated finds g = … of a generated column of one other that is stepped.
-func (j *judge) failsByGenerated(op *tree.Op, t *target) string {
-	def := schema.Column(t.table, t.column(op.Args[0]))
-	if def == nil || def.Generated == nil || op.Name != "=" || len(op.Args) != 2 || literal(op.Args[1]) == nil || !whole(literal(op.Args[1])) {
-		return ""
-	}
-	g, ok := def.Generated.(*tree.Op)
-	if !ok || len(g.Args) != 2 || typeOf(def.Type) != integer {
-		return ""
-	}
-	base, factor := t.column(g.Args[0]), number(literal(g.Args[1]))
-	linear := g.Name == "*" && factor != nil && factor.IsInt() && factor.Sign() != 0 || (g.Name == "+" || g.Name == "-") && factor != nil && factor.IsInt()
-	if v := t.new(base); linear && v != nil && j.steps(v, base, &tree.Literal{Kind: tree.Number, Text: "0"}, t) {
-		return "it moves " + base + ", and with it the generated column that it looks for"
-	}
-	return ""
 }

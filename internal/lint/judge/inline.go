@@ -58,7 +58,7 @@ func (j *judge) inlined(t *target, where tree.Expr) tree.Expr {
 // pickedBy reads (a, b) IN (SELECT a, b FROM …).
 func (j *judge) pickedBy(c tree.Expr, t *target) *picked {
 	q, ok := c.(*tree.Query)
-	if !ok || q.Kind != "in" && (q.Kind != "any" || q.Op != "=") {
+	if !ok || q.Kind != tree.In && (q.Kind != tree.Any || q.Op != "=") {
 		return nil
 	}
 	left := []tree.Expr{q.Left}

@@ -23,14 +23,11 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	res := j.within(in.With)
 	t, _, why := j.behind(in.Table, in.As, nil, nil)
 	i := &insertion{Insert: in, t: t}
-	if fed, ok := j.fed(in); ok {
-		if why != "" {
-			fed = worse(fed, judged(CannotTell, UnknownTable, why))
-		}
-		return worse(res, worse(fed, j.triggers(t, onInsert).whenOnce))
-	}
 	if why != "" {
 		res = worse(res, judged(CannotTell, UnknownTable, why))
+	}
+	if fed, ok := j.fed(in); ok {
+		return worse(res, worse(fed, j.unfed(in, t)))
 	}
 	if t.table == nil {
 		return res
@@ -44,7 +41,7 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	t.one = !i.query && len(i.rows) == 1
 	fired := j.triggers(t, onInsert)
 	i.overridden()
-	res = worse(res, j.returned(in.Returning))
+	res = worse(worse(res, j.leftOut(i)), j.returned(in.Returning))
 	if in.Ignore || in.Conflict != nil { // a second run evaluates the values and is not refused
 		res = worse(res, j.quiet(i))
 	}
@@ -63,6 +60,22 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 		res = worse(res, fired.beforeIgnored())
 	}
 	return worse(res, covered)
+}
+
+// unfed judges what else an INSERT does whose second run has no rows.
+func (j *judge) unfed(in *tree.Insert, t *target) Judgement {
+	res := worse(j.triggers(t, onInsert).whenOnce, j.returned(in.Returning))
+	c := in.Conflict
+	if c == nil {
+		return res
+	}
+	for _, a := range c.Set {
+		t.assign(strings.ToLower(a.Column), a.Value, a.Of)
+	}
+	if f := j.effectsOf(c.If); f.acts || f.stranger {
+		res = worse(res, f.judgement())
+	}
+	return worse(res, worse(j.triggers(t, onUpdate).whenOnce, j.quietly(t)))
 }
 
 // quiet judges whether evaluating the values and the defaults of the rows changes nothing.
@@ -98,31 +111,16 @@ func (f firing) beforeIgnored() Judgement { return f.upserts }
 // fed judges an INSERT from the rows that a common table expression deleted, or changed, once.
 func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {
 	s := in.Source
-	if s == nil || len(s.From) == 0 || s.SetOp != "" || len(s.With) > 0 || len(s.Values) > 0 || in.Conflict != nil && !in.Conflict.Nothing || j.aggregated(s) {
+	if s == nil || s.SetOp != "" || len(s.With) > 0 || j.aggregated(s) {
 		return Judgement{}, false
 	}
 	if effects := j.sourceEffects(s); !effects.pure() && (effects.acts || effects.stranger) {
 		return Judgement{}, false
 	}
-	for _, from := range s.From {
-		ref, isTable := from.(*tree.TableRef)
-		if !isTable || ref.Name.Schema != "" {
-			continue
-		}
-		w := j.with[strings.ToLower(ref.Name.Name)]
-		if w == nil {
-			continue
-		}
-		if _, reads := w.Body.(*tree.Select); reads {
-			continue
-		}
-		if one := j.statement(w.Body); one.Once && one.Verdict == Safe {
-			res := judged(Safe, FedOnce, "its rows come from "+w.Name+", which a second run leaves empty")
-			res.Once, res.Assumes = true, one.Assumes
-			return res, true
-		}
+	if one, ok := j.required(in); ok {
+		return one, true
 	}
-	return Judgement{}, false
+	return j.emptiedAny(s.From)
 }
 
 // aggregated reports whether a query has a row even when it selects none.
@@ -238,6 +236,35 @@ func (j *judge) inserted(i *insertion, row map[string]tree.Expr, column string) 
 	return def.Default
 }
 
+// leftOut looks for a column that the rows need and do not give. MySQL without a strict sql_mode has a default for it.
+func (j *judge) leftOut(i *insertion) Judgement {
+	res := judged(Safe, PlainValues, "")
+	res.Once = true
+	for _, row := range i.rows {
+		for _, def := range i.t.table.Columns {
+			if j.dialect != dialect.MySQL && j.lacks(i, row, def) {
+				return judged(CannotTell, NoUniqueKey, "the statement leaves out "+def.Name+", which has no default: it is refused, unless the database has one that the schema does not show")
+			}
+		}
+	}
+	return res
+}
+
+// lacks reports whether a row leaves out a column that is not NULL and has no default.
+func (j *judge) lacks(i *insertion, row map[string]tree.Expr, def *tree.ColumnDef) bool {
+	if def == nil || !def.NotNull || def.Default != nil || def.Serial || def.Generated != nil || def.NullIsNow || def.OnUpdate || j.mayDefault(def) {
+		return false
+	}
+	e, given := row[strings.ToLower(def.Name)]
+	if _, byDefault := e.(*tree.Default); given {
+		return byDefault
+	}
+	if i.query { // whose results may be a star
+		return i.Columns != nil && !slices.ContainsFunc(i.Columns, func(name string) bool { return strings.EqualFold(name, def.Name) })
+	}
+	return true
+}
+
 // source judges the query of INSERT … SELECT.
 func (j *judge) source(i *insertion) Judgement {
 	if !i.query {
@@ -294,7 +321,7 @@ func (j *judge) checks(i *insertion) bool {
 	for _, c := range tree.Conjuncts(s.Where) {
 		op, ok := c.(*tree.Op)
 		if ok && op.Name == "not" && len(op.Args) == 1 {
-			if q, ok := op.Args[0].(*tree.Query); ok && q.Kind == "exists" && j.plainCheck(q.Select) {
+			if q, ok := op.Args[0].(*tree.Query); ok && q.Kind == tree.Exists && j.plainCheck(q.Select) {
 				continue
 			}
 		}

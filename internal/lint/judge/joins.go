@@ -17,7 +17,7 @@ func (j *judge) joined(e tree.Expr, t *target, where tree.Expr) Judgement {
 	for more := true; more; {
 		more = false
 		tree.Sources(t.others, func(from tree.Source) {
-			if !fixed[from] && j.single(from, t.determined(from, where, fixed)) {
+			if conditions := t.determined(from, where, fixed); !fixed[from] && (j.single(from, conditions) || j.oneMember(from, conditions, t)) {
 				fixed[from], more = true, true
 			}
 		})
@@ -117,8 +117,11 @@ func (j *judge) single(from tree.Source, conditions []tree.Expr) bool {
 		return true
 	}
 	ref, ok := from.(*tree.TableRef)
-	if !ok || j.with[strings.ToLower(ref.Name.Name)] != nil {
+	if !ok {
 		return false
+	}
+	if w := j.with[strings.ToLower(ref.Name.Name)]; w != nil {
+		return ref.Name.Schema == "" && j.returns(w, sourceName(from), conditions)
 	}
 	other := j.target(ref.Name, sourceName(from), nil)
 	if other.table == nil || other.table.View != nil {

@@ -24,11 +24,16 @@ type judge struct {
 	changed map[string]bool
 	// columns are those of a changed table that the statement may change; nil for all, and for which rows there are.
 	columns map[string]map[string]bool
-	seen    []*tree.Select // collected by [judge.reached]
-	st      tree.Statement // all of it
+	// happens maps a changed table to what its existing rows may go through.
+	happens map[string]change
+	// childless are the tables without a row that refers to one that a DELETE finds.
+	childless map[string]bool
+	seen      []*tree.Select // collected by [judge.reached]
+	st        tree.Statement // all of it
 	// renamed are the names that the statement and the views give to other columns and to values; nil until they are asked for.
-	renamed map[string]bool
-	skips   bool // some query leaves out the rows that other sessions hold
+	renamed  map[string]bool
+	steadies map[*tree.With]bool // what [judge.steady] has found
+	skips    bool                // some query leaves out the rows that other sessions hold
 	// ripple follows what the statement sets off; nil within that.
 	ripple *ripple
 }
@@ -40,12 +45,12 @@ func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) (res Judg
 			res = judged(CannotTell, Opaque, fmt.Sprintf("the linter failed on it: %v", v))
 		}
 	}()
-	j := &judge{dialect: d, schema: s, st: st, with: map[string]*tree.With{}, changed: map[string]bool{}, columns: map[string]map[string]bool{}}
+	j := &judge{dialect: d, schema: s, st: st, with: map[string]*tree.With{}, changed: map[string]bool{}, columns: map[string]map[string]bool{}, happens: map[string]change{}, childless: map[string]bool{}}
 	j.note(st)
 	assumes := j.declared(st)
 	j.ripple = j.rippleOf(st)
 	for table := range j.ripple.tables {
-		j.changed[table], j.columns[table] = true, nil
+		j.changed[table], j.columns[table], j.happens[table] = true, nil, anything
 	}
 	defer func() {
 		if res.Verdict >= CannotTell {
@@ -56,7 +61,13 @@ func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) (res Judg
 			res.Assumes = append(res.Assumes, "no other session holds rows that SKIP LOCKED leaves out: a repeat takes those")
 		}
 	}()
-	return j.advised(st, j.repeated(st, worse(worse(j.statement(st), j.apartFrom(st)), j.names(st))))
+	res = worse(j.statement(st), j.apartFrom(st))
+	if res.Verdict >= CannotTell {
+		if one, ok := j.refusedWhole(st); ok {
+			res = one
+		}
+	}
+	return j.advised(st, j.repeated(st, worse(res, j.names(st))))
 }
 
 // declared marks the functions that the schema declares immutable, and says what that and the session decide.
@@ -72,6 +83,8 @@ func (j *judge) declared(st tree.Statement) (assumes []string) {
 			one = "function " + c.Name + " is immutable, as it is declared"
 		case writes && sessions[c.Name] && j.effectOf(c) == pure:
 			one = c.Name + "() gives the same in each session that runs it"
+		case writes && isVariable(c.Name) && j.effectOf(c) == pure:
+			one = c.Name + " is the same in each session that runs it"
 		}
 		if one != "" && !slices.Contains(assumes, one) {
 			assumes = append(assumes, one)
@@ -121,8 +134,9 @@ func (j *judge) apartFrom(st tree.Statement) Judgement {
 		return res
 	}
 	own, all := make([]string, len(tables)), make([]map[string]bool, len(tables))
-	for i, table := range tables {
-		own[i], all[i] = j.base(table), j.reach(&tree.Insert{Table: table})
+	for i, part := range tables {
+		_, table := tree.Parts(part)
+		own[i], all[i] = j.base(table), j.reach(part)
 	}
 	for i, table := range own {
 		for k := range all {
@@ -134,21 +148,19 @@ func (j *judge) apartFrom(st tree.Statement) Judgement {
 	return res
 }
 
-// changedBy lists the tables that the parts of a statement write, one for each part.
-func (j *judge) changedBy(st tree.Statement) (all []tree.Name) {
-	with, table := tree.Parts(st)
-	if table.Name != "" {
-		all = append(all, table)
-	}
-	for i := range with {
-		all = append(all, j.changedBy(with[i].Body)...)
+// changedBy lists the parts of a statement that write, each on its own.
+func (j *judge) changedBy(st tree.Statement) (all []tree.Statement) {
+	for _, part := range writesOf(st) {
+		if _, table := tree.Parts(part); table.Name != "" {
+			all = append(all, alone(part))
+		}
 	}
 	return all
 }
 
 // reach returns the tables that a statement changes, and those that its triggers and foreign keys change.
 func (j *judge) reach(st tree.Statement) map[string]bool {
-	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}, columns: map[string]map[string]bool{}}
+	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}, columns: map[string]map[string]bool{}, happens: map[string]change{}, childless: map[string]bool{}}
 	sub.note(st)
 	return sub.changed
 }
@@ -163,7 +175,7 @@ func (j *judge) note(st tree.Statement) {
 		return
 	}
 	j.noteColumns(st, j.base(table))
-	j.noteTable(j.base(table))
+	j.noteTable(j.base(table), j.changeOf(st, table))
 }
 
 // noteColumns notes what a statement changes of a table: of an UPDATE without triggers and generated columns, what it
@@ -188,18 +200,92 @@ func (j *judge) noteColumns(st tree.Statement, name string) {
 	j.columns[name] = set
 }
 
+// change says what may become of the rows of a table that are there.
+type change struct {
+	deletes bool
+	updates bool            // any column; else those of sets
+	sets    map[string]bool // in lower case
+}
+
+//nolint:gochecknoglobals // a constant.
+var anything = change{deletes: true, updates: true}
+
+// changeOf returns what a statement does to the rows of its table that are there.
+func (j *judge) changeOf(st tree.Statement, table tree.Name) change {
+	t := j.schema.Table(table)
+	if t == nil || t.View != nil || t.Unknown != "" || t.Rules {
+		return anything
+	}
+	var set []tree.Assign
+	switch st := st.(type) {
+	case *tree.Insert:
+		if st.Replace {
+			return anything
+		}
+		if st.Conflict != nil {
+			set = st.Conflict.Set
+		}
+	case *tree.Update:
+		set = st.Set
+	case *tree.Delete:
+		return change{deletes: true}
+	default:
+		return anything
+	}
+	computed := func(c *tree.ColumnDef) bool { return c.Generated != nil || c.OnUpdate }
+	c := change{sets: map[string]bool{}, updates: len(set) > 0 && (len(t.Triggers) > 0 || slices.ContainsFunc(t.Columns, computed))}
+	for _, a := range set {
+		c.sets[strings.ToLower(a.Column)] = true
+	}
+	return c
+}
+
+// with joins two changes, and reports whether the other one adds something.
+func (c change) with(other change) (_ change, more bool) {
+	out := change{deletes: c.deletes || other.deletes, updates: c.updates || other.updates, sets: maps.Clone(other.sets)}
+	if out.sets == nil {
+		out.sets = map[string]bool{}
+	}
+	maps.Copy(out.sets, c.sets)
+	return out, out.deletes != c.deletes || out.updates != c.updates || len(out.sets) > len(c.sets)
+}
+
+// moves reports whether it may change a column to which a foreign key refers.
+func (c change) moves(f *tree.Foreign, parent *tree.Table) bool {
+	targets := f.Targets
+	if parent == nil || c.updates {
+		return parent == nil || c.updates
+	}
+	for _, k := range parent.Keys {
+		for _, part := range k.Parts {
+			if column, ok := part.(*tree.Column); ok && k.Primary && len(f.Targets) == 0 {
+				targets = append(slices.Clip(targets), column.Name)
+			}
+		}
+	}
+	return len(targets) == 0 || slices.ContainsFunc(targets, func(name string) bool { return c.sets[strings.ToLower(name)] })
+}
+
+// acts reports whether what the statement does to a table makes a foreign key of another one act.
+func (j *judge) acts(f *tree.Foreign) bool {
+	c := j.happens[j.base(f.Table)]
+	return c.deletes && tree.Acts(f.OnDelete) || tree.Acts(f.OnUpdate) && c.moves(f, j.schema.Table(f.Table))
+}
+
 // noteTable notes a table that is written, those that its foreign keys change with it, and those
 // that its triggers write.
-func (j *judge) noteTable(name string) {
-	if j.changed[name] {
+func (j *judge) noteTable(name string, c change) {
+	c, more := j.happens[name].with(c)
+	if j.changed[name] && !more {
 		return
 	}
-	j.changed[name] = true
+	j.changed[name], j.happens[name] = true, c
 	for _, f := range j.schema.Acting() {
-		if j.base(f.Table) == name {
-			j.columns[f.From] = nil
-			j.noteTable(f.From)
+		if j.base(f.Table) != name || !j.acts(f.Foreign) {
+			continue
 		}
+		j.columns[f.From] = nil
+		j.noteTable(f.From, change{deletes: c.deletes && f.OnDelete == "cascade", updates: f.OnDelete != "cascade" || tree.Acts(f.OnUpdate)})
 	}
 	for _, t := range j.schema.Named(name) {
 		for _, trigger := range t.Triggers {

@@ -33,7 +33,11 @@ func (j *judge) covered(i *insertion) Judgement {
 		if !found && open != "" {
 			return judged(CannotTell, NoUniqueKey, "a second run may insert the row again: "+open)
 		}
-		if !found {
+		unknown := cmp.Or(i.t.table.Unknown, j.schema.Lacks)
+		switch {
+		case !found && unknown != "":
+			return judged(CannotTell, UnknownTable, "whether a unique key refuses a second row is not known: "+unknown)
+		case !found:
 			return uncovered(missing)
 		}
 	}
@@ -66,6 +70,9 @@ func (j *judge) covers(i *insertion, k *tree.Key, row map[string]tree.Expr) (c c
 	for _, e := range k.Parts {
 		part := j.keyPart(e, i.t.table)
 		for n, column := range append(slices.Clip(part.fixed), part.free...) {
+			if j.lacks(i, row, schema.Column(i.t.table, column)) {
+				return coverage{why: "the statement leaves out " + column + ", which has no default", open: true}
+			}
 			why, assumed := j.given(i, j.inserted(i, row, column), column, k.NullsSame || n >= len(part.fixed))
 			if why != "" {
 				return coverage{why: why}

@@ -121,6 +121,9 @@ func bits(name string) int {
 	return 31
 }
 
+// shortest is the length in bytes that every text of MySQL without one of its own has room for.
+const shortest = 255
+
 // keeps reports whether a column keeps a literal exactly as it is written.
 func keeps(d dialect.Dialect, c *tree.ColumnDef, l *tree.Literal) bool {
 	if c == nil || l == nil {
@@ -130,17 +133,14 @@ func keeps(d dialect.Dialect, c *tree.ColumnDef, l *tree.Literal) bool {
 	switch l.Kind {
 	case tree.Number:
 		n := number(l)
-		if n == nil || !n.IsInt() || n.Num().BitLen() > bits(c.Type) || strings.ContainsAny(l.Text, ".eE") {
-			return false
-		}
-		if strings.Contains(c.Type, "unsigned") && n.Sign() < 0 {
+		if n == nil || !n.IsInt() || n.Num().BitLen() > bits(c.Type) || strings.ContainsAny(l.Text, ".eE") || strings.Contains(c.Type, "unsigned") && n.Sign() < 0 {
 			return false
 		}
 		return kind == integer || kind == float && n.Num().BitLen() <= 24 || kind == boolean && d != dialect.PostgreSQL && n.Num().BitLen() <= 1
 	case tree.Bool:
 		return kind == boolean || kind == integer && d != dialect.PostgreSQL
 	case tree.String:
-		if kind != text {
+		if kind != text || d == dialect.MySQL && len(l.Text) > shortest { // without a strict sql_mode it may be cut
 			return false
 		}
 		if limit := texts.FindStringSubmatch(c.Type)[3]; limit != "" {

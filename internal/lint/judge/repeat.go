@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
@@ -183,7 +184,7 @@ func (t *target) returnsSame(items []tree.Item) bool {
 }
 
 // namesRow reports whether a condition names one row by a unique key, which the statement leaves as it is.
-func (*judge) namesRow(where tree.Expr, t *target) bool {
+func (j *judge) namesRow(where tree.Expr, t *target) bool {
 	var fixed []string
 	for _, c := range tree.Conjuncts(where) {
 		op, ok := c.(*tree.Op)
@@ -192,12 +193,25 @@ func (*judge) namesRow(where tree.Expr, t *target) bool {
 		}
 		for i, side := range op.Args {
 			column := t.column(side)
-			if column != "" && !t.written[column] && (literal(op.Args[1-i]) != nil || isParam(op.Args[1-i])) {
+			if column != "" && !t.written[column] && j.namesValue(schema.Column(t.table, column), op.Args[1-i]) {
 				fixed = append(fixed, column)
 			}
 		}
 	}
-	return t.unique(fixed)
+	return t.holdsKey(fixed, true)
+}
+
+// namesValue reports whether an expression is one value of a column: MySQL compares a text with a number by the numbers that
+// texts begin with, of which many are the same.
+func (j *judge) namesValue(def *tree.ColumnDef, e tree.Expr) bool {
+	l := literal(e)
+	switch {
+	case j.dialect != dialect.MySQL || l == nil:
+		return l != nil || isParam(e)
+	case def == nil || typeOf(def.Type) == otherType:
+		return false
+	}
+	return l.Kind == tree.String && typeOf(def.Type) == text || l.Kind == tree.Number && typeOf(def.Type) == integer
 }
 
 // defineAgain judges DDL that is safe.

@@ -25,23 +25,10 @@ func (j *judge) selection(e tree.Expr, t *target, deletes bool) Judgement {
 		} else {
 			res = worse(res, j.effectsOf(q.Select.Where).judgement())
 		}
-		if j.dialect == dialect.SQLite && q.Kind == "scalar" && j.first(q.Select, t) {
-			res = worse(res, judged(CannotTell, OpenOrder, "of several rows the query takes the first, which may be another one the next time"))
-		}
-		res = worse(res, j.selection(q.Left, t, deletes))
+		res = worse(worse(res, j.ordering(q, t)), j.selection(q.Left, t, deletes))
 		return false
 	})
 	return res
-}
-
-// first reports whether a query takes any of several rows of the target.
-func (j *judge) first(s *tree.Select, t *target) bool {
-	own := false
-	_ = j.tablesOf(s, func(ref *tree.TableRef, _ *tree.Select) { own = own || strings.ToLower(ref.Name.Name) == t.name })
-	if !own || isOne(s) || j.ordered(s, t) {
-		return false
-	}
-	return len(s.From) != 1 || !j.single(s.From[0], tree.Conjuncts(s.Where))
 }
 
 // sources judges what FROM and USING read.
@@ -90,7 +77,7 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 		case name == t.name:
 			own = append(own, in)
 		case j.changed[name]:
-			other = other || !j.unchanged(s, name)
+			other = other || !j.unchanged(s, name) && (!deletes || !j.ownChildren(s, in, name, t))
 		}
 	})
 	if unknown != "" {
@@ -100,14 +87,12 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 		res = worse(res, judged(CannotTell, MovingSelection, "it reads a table that another part of the statement, a foreign key or a trigger changes"))
 	}
 	if len(own) == 0 {
-		return worse(res, j.limited(s))
+		return worse(worse(res, j.limited(s)), j.unsorted(s))
 	}
 	if j.dialect == dialect.PostgreSQL && j.numbers(s) {
 		res = worse(res, guardedBy(judged(NotSafe, OpenOrder, "it numbers rows without an order, so that a row may get another number the next time"), "number them in the order of a unique column: OVER (ORDER BY id)"))
 	}
-	if j.inOrder(s, t) {
-		res = worse(res, judged(CannotTell, OpenOrder, "it depends on the order of the rows, which the statement may change"))
-	}
+	res = worse(res, j.inOrder(s, t))
 	for _, in := range own {
 		res = worse(res, j.ownRows(s, in, t, deletes))
 	}
@@ -179,53 +164,6 @@ func (j *judge) eachReached(s *tree.Select, visit func(*tree.Select)) {
 			}
 		})
 	}
-}
-
-//nolint:gochecknoglobals // constants.
-var (
-	orderless = set("count sum avg min max bool_and bool_or every bit_and bit_or bit_xor stddev variance")
-	ordered   = set(`any_value array_agg string_agg group_concat json_agg jsonb_agg json_object_agg jsonb_object_agg json_arrayagg json_objectagg
-		json_group_array json_group_object xmlagg`)
-)
-
-// inOrder reports whether the result of a query over the target's rows depends on their order.
-func (j *judge) inOrder(s *tree.Select, t *target) (found bool) {
-	look := func(e tree.Expr) bool {
-		c, ok := e.(*tree.Call)
-		switch {
-		case !ok:
-		case c.Over && !orderless[c.Name], ordered[c.Name] && !j.total(c.OrderBy, t):
-			found = true
-		case c.Name == "sum" || c.Name == "avg" || c.Name == "stddev" || c.Name == "variance":
-			tree.Exprs(&tree.List{Items: c.Args}, func(e tree.Expr) bool {
-				col, ok := e.(*tree.Column)
-				def := schema.Column(t.table, name(col))
-				found = found || ok && def != nil && typeOf(def.Type) == float
-				return !found
-			})
-		}
-		return !found
-	}
-	for _, q := range j.reached(s) {
-		q.Exprs(look)
-	}
-	return found
-}
-
-// numbers reports whether a query numbers its rows in an open order.
-func (j *judge) numbers(s *tree.Select) (found bool) {
-	for _, q := range j.reached(s) {
-		q.Exprs(func(e tree.Expr) bool {
-			c, ok := e.(*tree.Call)
-			found = found || ok && c.Over && c.Name == "row_number" && len(c.OrderBy) == 0
-			return !found
-		})
-	}
-	return found
-}
-
-func (j *judge) total(by []tree.Order, t *target) bool {
-	return len(by) > 0 && j.ordered(&tree.Select{From: []tree.Source{&tree.TableRef{}}, OrderBy: by}, t)
 }
 
 // eachQuery calls visit with a query and those in its FROM and its set operations.
@@ -317,7 +255,10 @@ func (j *judge) ordered(q *tree.Select, t *target) bool {
 }
 
 // unique reports whether some key of the table lies in these columns, none of which is NULL.
-func (t *target) unique(names []string) bool {
+func (t *target) unique(names []string) bool { return t.holdsKey(names, false) }
+
+// holdsKey is the same; compared says that a row with a NULL in them is not found.
+func (t *target) holdsKey(names []string, compared bool) bool {
 	if t.table == nil {
 		return false
 	}
@@ -328,7 +269,7 @@ func (t *target) unique(names []string) bool {
 		return !slices.ContainsFunc(k.Parts, func(part tree.Expr) bool {
 			c, ok := part.(*tree.Column)
 			def := schema.Column(t.table, name(c))
-			return !ok || !slices.Contains(names, strings.ToLower(c.Name)) || !k.Primary && (def == nil || !def.NotNull)
+			return !ok || !slices.Contains(names, strings.ToLower(c.Name)) || !compared && !k.Primary && (def == nil || !def.NotNull)
 		})
 	})
 }
@@ -344,7 +285,7 @@ func name(c *tree.Column) string {
 // (SELECT id FROM t WHERE …), of one table, row by row. It then says what that condition says.
 func (j *judge) byKey(q *tree.Query, t *target) bool {
 	s := q.Select
-	if q.Kind != "in" && (q.Kind != "any" || q.Op != "=") || s == nil {
+	if q.Kind != tree.In && (q.Kind != tree.Any || q.Op != "=") || s == nil {
 		return false
 	}
 	if len(s.From) != 1 || len(s.Items) != 1 || len(s.GroupBy) > 0 || s.Having != nil || s.Distinct || len(s.DistinctOn) > 0 ||

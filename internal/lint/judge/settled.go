@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
@@ -94,9 +93,11 @@ func (j *judge) settledCall(c *tree.Call, t *target, self func(tree.Expr) bool, 
 		}
 	case "array_prepend":
 		return moves("array_prepend adds an element")
+	case "json", "jsonb", "json_insert", "jsonb_insert", "json_patch", "jsonb_patch":
+		return j.settledText(c, t, self, stays, moves, unknown)
 	case "jsonb_set", "json_set":
 		if first && len(c.Args) >= 3 && rest(1) && keysOnly(c.Args) {
-			return stays(c.Name)
+			return j.inJSONB(c, t, stays(c.Name))
 		}
 	case "concat":
 		if len(c.Args) > 1 {
@@ -134,70 +135,6 @@ func stringOf(args []tree.Expr, n int) *tree.Literal {
 	return nil
 }
 
-//nolint:gocognit // a case for each operator.
-func (j *judge) settledOp(op *tree.Op, column string, t *target, self func(tree.Expr) bool, stays, moves verdictOf) Judgement {
-	if op.Name == "not" || op.Name == "neg" {
-		return moves("it is turned round")
-	}
-	if len(op.Args) != 2 {
-		return judged(CannotTell, Unproven, "the new value of "+column+" depends on the old one in a way that the linter does not know")
-	}
-	left, right := op.Args[0], op.Args[1]
-	switch op.Name {
-	case "|", "&":
-		if self(left) && t.stable(right) || self(right) && t.stable(left) {
-			return stays("bits are set or cleared")
-		}
-	case "%":
-		def, of := schema.Column(t.table, column), schema.Column(t.table, t.column(right))
-		l := literal(right)
-		exact := l != nil && whole(l) || l == nil && isParam(right) && j.dialect == dialect.PostgreSQL || of != nil && typeOf(of.Type) == integer
-		if self(left) && t.stable(right) && def != nil && typeOf(def.Type) == integer && exact {
-			return stays("the remainder of a remainder")
-		}
-	case "||":
-		return j.settledJoin(right, column, t, self(left), stays, moves)
-	case "+", "-", "*", "/", "^", "div":
-		l := literal(right)
-		one := map[string]string{"+": "0", "-": "0", "*": "1", "/": "1", "^": "0", "div": "1"}[op.Name]
-		if self(left) && l != nil && l.Kind == tree.Number && l.Text == one {
-			return stays("it stays as it is")
-		}
-		if def := schema.Column(t.table, column); op.Name == "-" && self(left) && l != nil && l.Kind == tree.String && def != nil && strings.HasPrefix(def.Type, "jsonb") {
-			return stays("a key is removed")
-		}
-		if !self(left) && !self(right) {
-			return judged(CannotTell, Unproven, "the new value of "+column+" depends on the old one in a way that the linter does not know")
-		}
-		return moves("it is computed from the old value")
-	}
-	return judged(CannotTell, Unproven, "the new value of "+column+" depends on the old one by "+op.Name)
-}
-
-// settledJoin judges column || value: an object that is merged stays, a text or an array grows.
-func (*judge) settledJoin(right tree.Expr, column string, t *target, self bool, stays, moves verdictOf) Judgement {
-	def := schema.Column(t.table, column)
-	if def == nil || !self {
-		return judged(CannotTell, Unproven, "what "+column+" is joined with is not known")
-	}
-	if def.Type != "jsonb" {
-		if typeOf(def.Type) == text || strings.HasSuffix(def.Type, "]") {
-			return moves("it grows")
-		}
-		return judged(CannotTell, Unproven, "the type "+def.Type+" of "+column+" is not known")
-	}
-	l := literal(uncast(right))
-	switch {
-	case l != nil && l.Kind == tree.String && strings.HasPrefix(strings.TrimSpace(l.Text), "{"):
-		res := stays("the keys of an object are set")
-		res.Assumes = []string{column + " holds an object and no array"}
-		return res
-	case l != nil && l.Kind == tree.String:
-		return moves("the array grows")
-	}
-	return judged(CannotTell, Unproven, "whether an object or an array is added to "+column+" is not known")
-}
-
 // settledCase judges CASE … END whose results are the column itself, or are stable.
 func (j *judge) settledCase(c *tree.Case, column string, t *target) Judgement {
 	unknown := judged(CannotTell, Unproven, "CASE reads what the statement changes")
@@ -205,27 +142,50 @@ func (j *judge) settledCase(c *tree.Case, column string, t *target) Judgement {
 		return unknown
 	}
 	self := func(e tree.Expr) bool { return e != nil && t.column(e) == column }
+	if t.stepsAway(c, column) {
+		return judged(Safe, SettledValue, "CASE changes "+column+" while it has one value, and gives it another")
+	}
 	results := []tree.Expr{c.Else}
 	readsIt := len(t.readsWritten(c.Operand)) > 0
+	var assumes []string
 	for _, w := range c.Whens {
 		results = append(results, w.Then)
 		readsIt = readsIt || len(t.readsWritten(w.If)) > 0
 	}
 	for _, e := range results {
-		if e != nil && !self(e) && !t.stable(e) {
-			if op, ok := e.(*tree.Op); ok && !readsIt && slices.Contains([]string{"+", "-", "*", "/", "||"}, op.Name) {
-				return guardedBy(judged(NotSafe, RelativeValue, "each run changes "+column+" again, in a branch of CASE"), relativeGuard)
-			}
+		if e == nil || self(e) || t.stable(e) {
+			continue
+		}
+		if readsIt {
 			return unknown
 		}
+		one := j.settledBranch(e, column, t, unknown)
+		if one.Verdict != Safe {
+			return one
+		}
+		assumes = append(assumes, one.Assumes...)
 	}
 	switch {
 	case !readsIt: // the same branch each time
-		return judged(Safe, SettledValue, "each branch of CASE leaves "+column+" as it is, or sets it to a value of its own")
+		res := judged(Safe, SettledValue, "each branch of CASE leaves "+column+" as it is, or sets it to a value of its own")
+		res.Assumes = assumes
+		return res
 	case len(c.Whens) == 1 && self(c.Else) && onlyReads(t, c, column) && c.Operand == nil:
 		return judged(Safe, SettledValue, "CASE either leaves "+column+" as it is, or sets it to one value")
 	}
 	return j.mapped(c, column, t, unknown)
+}
+
+// settledBranch judges a result of a CASE that takes the same branch each time.
+func (j *judge) settledBranch(e tree.Expr, column string, t *target, unknown Judgement) Judgement {
+	one := j.settled(e, column, t)
+	if one.Verdict == Safe || one.Verdict == NotSafe {
+		return one
+	}
+	if op, ok := e.(*tree.Op); ok && slices.Contains([]string{"+", "-", "*", "/", "||"}, op.Name) {
+		return guardedBy(judged(NotSafe, RelativeValue, "each run changes "+column+" again, in a branch of CASE"), relativeGuard)
+	}
+	return unknown
 }
 
 func onlyReads(t *target, c *tree.Case, column string) bool {

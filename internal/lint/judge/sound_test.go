@@ -12,7 +12,7 @@ import (
 // Statements that real programs are full of are called safe, and the database stays as the first run has left it.
 func TestSound(t *testing.T) {
 	t.Parallel()
-	for _, h := range slices.Concat(sound, exclusionSound) {
+	for _, h := range slices.Concat(sound, exclusionSound, orderSound, operatorSound, stepSound) {
 		t.Run(h.d.String()+"/"+h.name, func(t *testing.T) {
 			t.Parallel()
 			w := newTwice(t, h.d)
@@ -30,7 +30,21 @@ func TestSound(t *testing.T) {
 const enclosures = `create table e(id bigserial primary key, user_id int not null, entry_id bigint not null, url text not null, size bigint default 0, at int default 0);
 create unique index u on e (user_id, entry_id, encode(sha256(url::bytea), 'hex'));`
 
+// parts are tables for statements of several parts, without a column that is the time of a run.
+const parts = `create table l(id int primary key, n int not null, name text not null); create table c(id int primary key, l int not null, label text not null default '', n int not null default 0);
+create table sub(id serial primary key, mail text not null unique, name text not null, note text); insert into l values (1,5,'a'),(2,1,'b'),(3,5,'c'); insert into c values (1,1,'',1),(2,2,'',1),(3,1,'',1);`
+
 var sound = []hole{
+	{"what an update returns", pg, parts, "with x as (update l set name=case when id>0 then 'z' else name end where id=1 returning id, name) update c set label=x.name from x where c.l=x.id"},
+	{"what an update returns, as a value", pg, parts, "with x as (update l set name='z' where id=1 returning id as one) update c set label='y', n=7 where l=(select one from x)"},
+	{"what an upsert returns", pg, parts, "with x as (insert into sub(mail,name) values ('m','a') on conflict (mail) do update set name='a' returning id, name) insert into c(id,l,label) select 9, x.id, x.name from x on conflict (id) do update set label=excluded.label"},
+	{"branch of CASE that was inserted", pg, parts, "insert into sub(mail,name,note) values ('m','a','b') on conflict (mail) do update set name=case when 3>2 then 'a' else sub.name end, note=case when 3<2 then 'b' else sub.note end"},
+	{"branch of CASE that was inserted", lite, "create table sub(mail text primary key not null, name text not null);", "insert into sub(mail,name) values ('m','a') on conflict (mail) do update set name=case when 3>2 then 'a' else sub.name end"},
+	{"branch of one CASE in both", pg, parts, "insert into sub(mail,name) select m, case when 3>2 then 'a' else 'b' end from unnest(array['m','o']) m on conflict (mail) do update set name=case when 3>2 then 'a' else sub.name end"},
+	{"members of an object", pg, parts, "update l set n=(x.v#>>'{}')::int from (select * from jsonb_each('{\"a\":7,\"b\":8,\"a\":9}'::jsonb)) as x(k,v) where l.name=x.k"},
+	{"as long as some are left", pg, parts, "delete from l where n=5 and (select count(*) from l) > 2"},
+	{"as long as some are left", lite, "create table l(id integer primary key, n int not null); insert into l values (1,5),(2,1),(3,5);", "delete from l where n=5 and (select count(*) from l) > 2"},
+	{"as long as some are left, by a CTE", pg, parts, "with u as (select count(*) as num from l where not (id = any('{1,3}'))) delete from l where id = any('{1,3}') and (select num from u) > 0"},
 	{"key over a digest", pg, enclosures, "insert into e (url,size,entry_id,user_id) values ('x',1,2,3) on conflict (user_id, entry_id, encode(sha256(url::bytea), 'hex')) do nothing"},
 	{"key over a digest, and an update", pg, enclosures, "insert into e (url,size,entry_id,user_id,at) values ('x',1,2,3,4) on conflict (user_id, entry_id, encode(sha256(url::bytea), 'hex')) do update set size=excluded.size, at=excluded.at"},
 	{"key over coalesce", pg, "create table d(a text not null, b text, n int); create unique index u on d (a, coalesce(b,''));", "insert into d (a,n) values ('a',1) on conflict (a, coalesce(b,'')) do update set n=excluded.n"},

@@ -133,7 +133,7 @@ func (j *judge) mayBeNow(e tree.Expr) bool {
 		return slices.ContainsFunc(e.Items, j.mayBeNow)
 	case *tree.Query:
 		s := e.Select
-		return s == nil || s.SetOp != "" || s.Values != nil || e.Kind != "scalar" && e.Kind != "array" ||
+		return s == nil || s.SetOp != "" || s.Values != nil || e.Kind != tree.Scalar && e.Kind != tree.Array ||
 			slices.ContainsFunc(s.Items, func(item tree.Item) bool { return j.mayBeNow(item.Expr) })
 	}
 	return true

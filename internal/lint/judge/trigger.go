@@ -23,6 +23,7 @@ type firing struct {
 	always   Judgement // when a second run touches rows
 	whenOnce Judgement // when it touches none
 	upserts  Judgement // when it finds each row that it was to insert
+	onChange Judgement // when it changes rows; those of triggers that wait for that
 	settled  bool      // what a row is after the change is known
 }
 
@@ -31,7 +32,7 @@ type firing struct {
 func (j *judge) triggers(t *target, on event) firing {
 	none := judged(Safe, PlainValues, "")
 	none.Once = true
-	f := firing{always: none, whenOnce: none, upserts: none, settled: true}
+	f := firing{always: none, whenOnce: none, upserts: none, onChange: none, settled: true}
 	if t.table == nil {
 		return f
 	}
@@ -39,13 +40,30 @@ func (j *judge) triggers(t *target, on event) firing {
 		rule := judged(NotSafe, Triggered, "a rule of the table adds statements, which run each time")
 		f.always, f.whenOnce, f.upserts = rule, rule, rule
 	}
+	var changing []*tree.Trigger
 	for _, trigger := range t.table.Triggers {
 		if !waits(trigger, on, t) {
+			continue
+		}
+		if on == onUpdate && j.onlyChanging(trigger, t) {
+			changing = append(changing, trigger)
 			continue
 		}
 		one := j.trigger(trigger, t)
 		f.always, f.whenOnce, f.settled = worse(f.always, one.always), worse(f.whenOnce, one.whenOnce), f.settled && one.settled
 		f.upserts = worse(f.upserts, one.always)
+	}
+	for _, trigger := range changing {
+		one := j.trigger(trigger, t)
+		if t.sharesColumn(trigger) {
+			f.always, f.whenOnce, f.upserts, f.settled = worse(f.always, one.always), worse(f.whenOnce, one.whenOnce), worse(f.upserts, one.always), false
+			continue
+		}
+		for _, a := range trigger.Sets {
+			t.written[strings.ToLower(a.Column)] = true
+		}
+		t.derive()
+		f.onChange = worse(f.onChange, one.always)
 	}
 	j.rippled(&f, t)
 	return f
@@ -71,6 +89,47 @@ func (j *judge) rippled(f *firing, t *target) {
 		twice := judged(CannotTell, Triggered, "several statements of triggers change "+j.ripple.twice)
 		f.always, f.upserts = worse(f.always, twice), worse(f.upserts, twice)
 	}
+}
+
+// onlyChanging reports whether a trigger is known, and fires for rows that an UPDATE changes alone: a second run that sets
+// the same values does not fire it.
+func (j *judge) onlyChanging(trigger *tree.Trigger, t *target) bool {
+	return trigger.EachRow && trigger.Unknown == "" && !trigger.Reordered && !trigger.Instead && !trigger.Transitions() && onChange(trigger.When) &&
+		!slices.ContainsFunc(trigger.Body, func(st tree.Statement) bool { return j.reach(st)[t.name] || j.writes(st, t.name) })
+}
+
+// onChange reports whether a condition is true only if the old row and the new one differ.
+func onChange(e tree.Expr) bool {
+	op, ok := e.(*tree.Op)
+	if !ok {
+		return false
+	}
+	same := func(e tree.Expr) bool { return !onChange(e) }
+	switch op.Name {
+	case "and":
+		return slices.ContainsFunc(op.Args, onChange)
+	case "or":
+		return !slices.ContainsFunc(op.Args, same)
+	case "is distinct from", "<>":
+		return len(op.Args) == 2 && (beforeAndAfter(op.Args[0], op.Args[1]) || beforeAndAfter(op.Args[1], op.Args[0]))
+	}
+	return false
+}
+
+// beforeAndAfter reports whether two expressions are one column of the old row and of the new one, or these rows.
+func beforeAndAfter(a, b tree.Expr) bool {
+	if old, ok := a.(*tree.Star); ok {
+		now, ok := b.(*tree.Star)
+		return ok && strings.EqualFold(old.Table, "old") && strings.EqualFold(now.Table, "new")
+	}
+	old, isColumn := a.(*tree.Column)
+	now, ok := b.(*tree.Column)
+	return ok && isColumn && strings.EqualFold(old.Table, "old") && strings.EqualFold(now.Table, "new") && strings.EqualFold(old.Name, now.Name)
+}
+
+// sharesColumn reports whether a trigger sets a column that the statement or another trigger sets.
+func (t *target) sharesColumn(trigger *tree.Trigger) bool {
+	return slices.ContainsFunc(trigger.Sets, func(a tree.Assign) bool { _, ok := t.set[strings.ToLower(a.Column)]; return ok })
 }
 
 // waits reports whether a trigger may fire.

@@ -21,12 +21,22 @@ func (j *judge) update(u *tree.Update) Judgement {
 		res = worse(res, judged(CannotTell, UnknownTable, why))
 	}
 	t.sets(u)
+	if fed, ok := j.fedOnce(t, where); ok {
+		return worse(res, worse(worse(fed, j.triggers(t, onUpdate).whenOnce), worse(j.quietly(t), j.returned(u.Returning))))
+	}
 	where = j.inlined(t, where)
 	limit := u.Limit
 	if u.Offset != nil {
 		limit = u.Offset
 	}
+	picksOne := limit != nil && j.oneAtMost(t, where, u.OrderBy, u.Limit, u.Offset)
+	if picksOne {
+		limit = nil
+	}
 	one := j.changes(t, where, u.OrderBy, limit)
+	if picksOne {
+		one.Assumes = append(slices.Clip(one.Assumes), j.asTexts(t, where)...)
+	}
 	if one.Verdict != NotSafe || t.table == nil {
 		one = worse(one, j.returned(u.Returning))
 	}
@@ -38,6 +48,30 @@ func (j *judge) update(u *tree.Update) Judgement {
 		}
 	}
 	return worse(res, one)
+}
+
+// oneAtMost reports whether a condition leaves one row at most, so that LIMIT and OFFSET pick none of several.
+func (j *judge) oneAtMost(t *target, where tree.Expr, order []tree.Order, limit ...tree.Expr) bool {
+	constant := func(e tree.Expr) bool { return e == nil || literal(e) != nil || isParam(e) }
+	return len(t.others) == 0 && !slices.ContainsFunc(limit, func(e tree.Expr) bool { return !constant(e) }) &&
+		!slices.ContainsFunc(order, func(o tree.Order) bool { return !j.effectsOf(o.Expr).pure() }) && j.namesRow(where, t)
+}
+
+// asTexts returns what it takes for a condition of MySQL on a text to name one row: a number is that of many texts.
+func (j *judge) asTexts(t *target, where tree.Expr) (assumes []string) {
+	for _, c := range tree.Conjuncts(where) {
+		op, ok := c.(*tree.Op)
+		if !ok || op.Name != "=" || len(op.Args) != 2 || j.dialect != dialect.MySQL {
+			continue
+		}
+		for i, side := range op.Args {
+			def := schema.Column(t.table, t.column(side))
+			if p, ok := op.Args[1-i].(*tree.Param); ok && def != nil && typeOf(def.Type) != integer {
+				assumes = append(assumes, "parameter "+p.Name+" is of the type of column "+def.Name)
+			}
+		}
+	}
+	return assumes
 }
 
 // returned judges RETURNING, which may call functions.
@@ -184,7 +218,7 @@ func (t *target) derive() {
 			}
 		}
 		for _, f := range t.table.Foreign { // of the table to itself, or to others that change with it
-			if own := strings.ToLower(f.Table.Name); tree.Acts(f.OnUpdate) && own == t.name || t.changed[own] && own != t.name && (tree.Acts(f.OnUpdate) || tree.Acts(f.OnDelete)) {
+			if own := strings.ToLower(f.Table.Name); tree.Acts(f.OnUpdate) && own == t.name || t.changed[own] && own != t.name && t.judge.acts(f) {
 				for _, name := range f.Columns {
 					t.written[strings.ToLower(name)], t.moved[strings.ToLower(name)] = true, true
 				}
@@ -252,8 +286,11 @@ func (j *judge) changes(t *target, where tree.Expr, order []tree.Order, limit tr
 			return worse(worse(worse(res, conditions), fired.whenOnce), j.quietly(t))
 		}
 	}
-	res := worse(worse(selected, conditions), fired.always)
-	return worse(res, j.values(t, where))
+	res := worse(worse(worse(selected, conditions), fired.always), j.values(t, where))
+	if res.Verdict != Safe {
+		res = worse(res, fired.onChange)
+	}
+	return res
 }
 
 // quietly judges whether the first run changes nothing apart from its rows while it computes their values.
@@ -356,7 +393,7 @@ func (t *target) takesWritten(e tree.Expr) string {
 func (j *judge) withoutEffects(e tree.Expr, column string) Judgement {
 	f := j.effectsOf(e)
 	if c, ok := e.(*tree.Call); ok && c.Name == "coalesce" && !f.acts && !f.stranger && !slices.ContainsFunc(c.Args, func(e tree.Expr) bool { return !j.effectsOf(e).pure() && !neverNull(e) }) {
-		return judged(Safe, SettledValue, "")
+		return judged(Safe, PlainValues, "")
 	}
 	return valueEffects(f, column)
 }

@@ -50,6 +50,9 @@ func (j *judge) upsert(i *insertion) Judgement {
 			res = worse(res, j.sameRow(i, row, strings.ToLower(a.Column)))
 		}
 	}
+	if res.Verdict != Safe {
+		res = worse(res, fired.onChange)
+	}
 	return res
 }
 
@@ -229,9 +232,13 @@ func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
 			results = e.Args
 		}
 	case *tree.Case:
-		results = []tree.Expr{e.Else}
-		for _, w := range e.Whens {
-			results = append(results, w.Then)
+		for n, one := range branches(e) {
+			if !j.insertedBy(i, e, n, column) {
+				results = append(results, one)
+			}
+		}
+		if len(results) == 0 {
+			return res
 		}
 	case *tree.Column:
 		results = []tree.Expr{e}
@@ -240,6 +247,50 @@ func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
 		return judged(CannotTell, DifferentValues, column+" is inserted with one value and then changed to another")
 	}
 	return res
+}
+
+// branches are the results of CASE, that of ELSE at the end.
+func branches(c *tree.Case) (all []tree.Expr) {
+	for _, w := range c.Whens {
+		all = append(all, w.Then)
+	}
+	return append(all, c.Else)
+}
+
+// insertedBy reports whether a branch of CASE gives what a column was inserted with: the same value, or that of the same branch of the
+// same CASE.
+func (j *judge) insertedBy(i *insertion, c *tree.Case, branch int, column string) bool {
+	def := schema.Column(i.t.table, column)
+	fixed := func(e tree.Expr) bool { return e != nil && i.t.stable(e) && !readsRow(e, i.t) }
+	e := branches(c)[branch]
+	if j.dialect == dialect.MySQL || def == nil || def.Serial || typeOf(def.Type) == float || !fixed(e) || isTimeText(e, def) {
+		return false
+	}
+	return !slices.ContainsFunc(i.rows, func(row map[string]tree.Expr) bool {
+		v := j.inserted(i, row, column)
+		if same, ok := v.(*tree.Case); ok && len(same.Whens) == len(c.Whens) && c.Operand == nil && same.Operand == nil {
+			if typeOf(def.Type) != text || !untyped(branches(same), "") || !untyped(branches(c), column) {
+				return true
+			}
+			for n, w := range c.Whens {
+				if !fixed(w.If) || tree.Text(w.If) != tree.Text(same.Whens[n].If) {
+					return true
+				}
+			}
+			v = branches(same)[branch]
+		}
+		return v == nil || tree.Text(v) != tree.Text(e)
+	})
+}
+
+// untyped reports whether all branches of CASE are texts without a type of their own, or a column: other types would decide that of CASE.
+func untyped(all []tree.Expr, column string) bool {
+	return !slices.ContainsFunc(all, func(e tree.Expr) bool {
+		c, ok := e.(*tree.Column)
+		l, literal := e.(*tree.Literal)
+		_, param := e.(*tree.Param)
+		return !(ok && column != "" && strings.EqualFold(c.Name, column) || literal && l.Kind == tree.String || param)
+	})
 }
 
 // insertedAs reports whether an expression is the value that a column was to be inserted with: excluded.c, or another

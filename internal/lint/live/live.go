@@ -25,6 +25,8 @@ const maxRows = catalog.MaxRows
 type Schema struct {
 	// Database is the one that MySQL's names without a database mean; otherwise empty.
 	Database string
+	// Mode is the sql_mode of MySQL that sessions start with.
+	Mode string
 	// Definitions are in an order in which each finds what it refers to.
 	Definitions []Definition
 }

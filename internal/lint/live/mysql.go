@@ -14,7 +14,7 @@ import (
 
 // mysql reads what SHOW CREATE says of the tables, views and triggers of the database.
 func (r *reader) mysql(ctx context.Context) error {
-	err := r.run(ctx, "SELECT COALESCE(DATABASE(), '')", func(rows *sql.Rows) error { return rows.Scan(&r.schema.Database) })
+	err := r.run(ctx, "SELECT COALESCE(DATABASE(), ''), @@GLOBAL.sql_mode", func(rows *sql.Rows) error { return rows.Scan(&r.schema.Database, &r.schema.Mode) })
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,6 @@ func (r *reader) mysql(ctx context.Context) error {
 func (r *reader) quoting(ctx context.Context) (restore func() error, err error) {
 	var mode string
 	var quote int
-	//semel:safe it only reads
 	err = r.run(ctx, "SELECT @@SESSION.sql_mode, @@SESSION.sql_quote_show_create", func(rows *sql.Rows) error { return rows.Scan(&mode, &quote) })
 	if err != nil {
 		return nil, err

@@ -63,6 +63,9 @@ func (t *translator) expr(n ast.ExprNode) tree.Expr {
 	case *ast.RowExpr:
 		return &tree.List{Items: t.exprs(n.Values)}
 	case *ast.VariableExpr:
+		if n.IsSystem && n.Value == nil {
+			return &tree.Call{Name: "@@" + strings.ToLower(n.Name)}
+		}
 		return raw("variable @%s", n.Name)
 	case *ast.ValuesExpr:
 		return t.inserted(n.Column)
@@ -104,25 +107,33 @@ func (t *translator) predicate(n ast.ExprNode) tree.Expr {
 	case *ast.PatternInExpr:
 		in := strings.TrimSpace(not(n.Not) + " in")
 		if n.Sel != nil {
-			return &tree.Query{Kind: in, Left: t.expr(n.Expr), Select: t.subquery(n.Sel)}
+			return &tree.Query{Kind: among(n.Not), Left: t.expr(n.Expr), Select: t.subquery(n.Sel)}
 		}
 		return &tree.Op{Name: in, Args: []tree.Expr{t.expr(n.Expr), &tree.List{Items: t.exprs(n.List)}}}
 	case *ast.ExistsSubqueryExpr:
-		q := &tree.Query{Kind: "exists", Select: t.subquery(n.Sel)}
+		q := &tree.Query{Kind: tree.Exists, Select: t.subquery(n.Sel)}
 		if n.Not {
 			return &tree.Op{Name: "not", Args: []tree.Expr{q}}
 		}
 		return q
 	case *ast.CompareSubqueryExpr:
-		kind := "any"
+		kind := tree.Any
 		if n.All {
-			kind = "all"
+			kind = tree.All
 		}
 		return &tree.Query{Kind: kind, Left: t.expr(n.L), Op: t.operator(n.Op), Select: t.subquery(n.R)}
 	case *ast.SubqueryExpr:
-		return &tree.Query{Kind: "scalar", Select: t.subquery(n)}
+		return &tree.Query{Kind: tree.Scalar, Select: t.subquery(n)}
 	}
 	return raw("an expression that the linter does not know (%T)", n)
+}
+
+// among is the kind of IN and of NOT IN.
+func among(not bool) tree.QueryKind {
+	if not {
+		return tree.NotIn
+	}
+	return tree.In
 }
 
 func not(is bool) string {

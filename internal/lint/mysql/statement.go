@@ -31,11 +31,11 @@ func (t *translator) statement(n ast.StmtNode) tree.Statement {
 		}
 		return &tree.Neutral{What: "explain"}
 	case *ast.CallStmt:
-		return &tree.Opaque{Why: "CALL of a procedure"}
+		return &tree.Opaque{Why: "CALL runs a procedure, whose body is not read"}
 	case *ast.LoadDataStmt, *ast.LoadXMLStmt, *ast.ImportIntoStmt, *ast.ImportTableStmt:
-		return &tree.Opaque{Why: "loads the rows of a file"}
+		return &tree.Opaque{Why: "it loads the rows of a file"}
 	case *ast.PrepareStmt, *ast.ExecuteStmt:
-		return &tree.Opaque{Why: "a prepared statement"}
+		return &tree.Opaque{Why: "it prepares or runs a statement of a variable"}
 	}
 	kind := kindOf(n)
 	if neutral[kind] {
@@ -53,7 +53,8 @@ var neutral = map[string]bool{ //nolint:gochecknoglobals // constant
 	"use": true, "set charset": true, "set role": true, "lock tables": true, "unlock tables": true, "flush": true,
 	"analyze table": true, "check table": true, "checksum table": true, "help": true, "handler open": true,
 	"handler read": true, "handler close": true, "deallocate": true, "explain for": true, "get diagnostics": true,
-	"lock instance": true, "unlock instance": true,
+	"lock instance": true, "unlock instance": true, "grant": true, "grant role": true, "grant proxy": true, "revoke": true, "revoke role": true,
+	"create user": true, "alter user": true, "drop user": true, "rename user": true, "set pwd": true, "set default role": true, "create database": true,
 }
 
 // kindOf returns the kind of a statement in words: *ast.CreateIndexStmt is "create index".

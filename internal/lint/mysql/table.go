@@ -24,7 +24,7 @@ func (t *translator) createTable(n *ast.CreateTableStmt) tree.Statement {
 	}
 	switch {
 	case n.ReferTable != nil:
-		table.Unknown = "CREATE TABLE … LIKE"
+		table.Like = []tree.Like{{Table: objectName(n.ReferTable), Defaults: true, Numbers: true, Keys: true, Named: true}}
 	case n.Select != nil:
 		table.Unknown = "CREATE TABLE … SELECT"
 		d.Unreadable = "CREATE TABLE … SELECT inserts rows"

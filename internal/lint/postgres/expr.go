@@ -141,8 +141,8 @@ func (t *translator) boolean(b *pg.BoolExpr) tree.Expr {
 	case pg.BoolExprType_NOT_EXPR:
 		if len(b.GetArgs()) == 1 {
 			arg := t.expr(b.GetArgs()[0])
-			if q, ok := arg.(*tree.Query); ok && q.Kind == "in" {
-				q.Kind = "not in"
+			if q, ok := arg.(*tree.Query); ok && q.Kind == tree.In {
+				q.Kind = tree.NotIn
 				return q
 			}
 			return unary("not", arg)
@@ -174,17 +174,17 @@ func (t *translator) subquery(s *pg.SubLink) tree.Expr {
 	q := &tree.Query{Select: body, Left: t.expr(s.GetTestexpr())}
 	switch s.GetSubLinkType() { //nolint:exhaustive // the others are refused
 	case pg.SubLinkType_EXISTS_SUBLINK:
-		q.Kind = "exists"
+		q.Kind = tree.Exists
 	case pg.SubLinkType_EXPR_SUBLINK:
-		q.Kind = "scalar"
+		q.Kind = tree.Scalar
 	case pg.SubLinkType_ARRAY_SUBLINK:
-		q.Kind = "array"
+		q.Kind = tree.Array
 	case pg.SubLinkType_ALL_SUBLINK:
-		q.Kind, q.Op = "all", operatorName(s.GetOperName())
+		q.Kind, q.Op = tree.All, operatorName(s.GetOperName())
 	case pg.SubLinkType_ANY_SUBLINK:
-		q.Kind = "in"
+		q.Kind = tree.In
 		if s.GetOperName() != nil {
-			q.Kind, q.Op = "any", operatorName(s.GetOperName())
+			q.Kind, q.Op = tree.Any, operatorName(s.GetOperName())
 		}
 	default:
 		return &tree.Raw{Why: "a subquery of a kind that is not known"}

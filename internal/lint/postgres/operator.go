@@ -22,6 +22,20 @@ func operatorName(names []*pg.Node) string {
 	return name
 }
 
+// quantified translates ANY and ALL of an array, which for one operator have a name of their own when the elements are listed.
+func quantified(a *pg.A_Expr, name string, left, right tree.Expr, kind tree.QueryKind, usual, listed string) tree.Expr {
+	if q, ok := right.(*tree.Query); ok && q.Kind == tree.Array {
+		return &tree.Query{Kind: kind, Left: left, Op: name, Select: q.Select}
+	}
+	if items, ok := elements(a.GetRexpr(), right); ok && name == usual {
+		return &tree.Op{Name: listed, Args: []tree.Expr{left, items}}
+	}
+	if kind == tree.Any {
+		return &tree.Op{Name: name + " any", Args: []tree.Expr{left, right}}
+	}
+	return &tree.Op{Name: name + " all", Args: []tree.Expr{left, right}}
+}
+
 // operator translates an operator and the keywords that the parser turns into some.
 func (t *translator) operator(a *pg.A_Expr) tree.Expr {
 	if a.GetLexpr() == nil {
@@ -52,15 +66,9 @@ func (t *translator) operator(a *pg.A_Expr) tree.Expr {
 		}
 		return both("in")
 	case pg.A_Expr_Kind_AEXPR_OP_ANY:
-		if items, ok := elements(a.GetRexpr(), right); ok && name == "=" {
-			return &tree.Op{Name: "in", Args: []tree.Expr{left, items}}
-		}
-		return both(name + " any")
+		return quantified(a, name, left, right, tree.Any, "=", "in")
 	case pg.A_Expr_Kind_AEXPR_OP_ALL:
-		if items, ok := elements(a.GetRexpr(), right); ok && name == "<>" {
-			return &tree.Op{Name: "not in", Args: []tree.Expr{left, items}}
-		}
-		return both(name + " all")
+		return quantified(a, name, left, right, tree.All, "<>", "not in")
 	case pg.A_Expr_Kind_AEXPR_BETWEEN, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN, pg.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
 		bounds, ok := right.(*tree.List)
 		if !ok || len(bounds.Items) != 2 {

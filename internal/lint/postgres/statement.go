@@ -47,19 +47,17 @@ func kindAlone(node *pg.Node) tree.Statement {
 		return &tree.Define{Kind: "alter type", Name: qualified(words(n.AlterEnumStmt.GetTypeName()))}
 	case *pg.Node_DefineStmt:
 		return &tree.Define{Kind: "create " + objectKind(n.DefineStmt.GetKind()), Name: qualified(words(n.DefineStmt.GetDefnames()))}
-	case *pg.Node_CreatedbStmt:
-		return &tree.Define{Kind: "create database", Name: tree.Name{Name: n.CreatedbStmt.GetDbname()}}
 	case *pg.Node_DropdbStmt:
 		return &tree.Define{Kind: "drop database", Name: tree.Name{Name: n.DropdbStmt.GetDbname()}, Destructive: true}
 	}
 	name := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", node.GetNode()), "*ast.Node_"), "Stmt")
 	kind := spaced(name)
-	for _, known := range []string{"create ", "alter ", "drop ", "grant", "comment", "sec label", "import ", "reassign "} {
+	for _, known := range []string{"create ", "alter ", "drop ", "import ", "reassign "} {
 		if strings.HasPrefix(kind, known) {
 			return &tree.Define{Kind: kind}
 		}
 	}
-	return &tree.Opaque{Why: "the statement " + name}
+	return &tree.Opaque{Why: "the statement " + name + " is not known"}
 }
 
 // spaced returns the words of a name in camel case.
@@ -110,6 +108,11 @@ func neutral(node *pg.Node) tree.Statement {
 		if n.VacuumStmt.GetIsVacuumcmd() {
 			what = "vacuum"
 		}
+	case *pg.Node_GrantStmt, *pg.Node_GrantRoleStmt, *pg.Node_AlterDefaultPrivilegesStmt, *pg.Node_CreateRoleStmt, *pg.Node_AlterRoleStmt, *pg.Node_AlterRoleSetStmt,
+		*pg.Node_DropRoleStmt, *pg.Node_AlterDatabaseStmt, *pg.Node_AlterDatabaseSetStmt, *pg.Node_AlterSystemStmt, *pg.Node_CommentStmt, *pg.Node_SecLabelStmt:
+		what = spaced(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast.Node_"), "Stmt"))
+	case *pg.Node_CreatedbStmt:
+		what = "create database"
 	case *pg.Node_ReindexStmt:
 		what = "reindex"
 	case *pg.Node_ClusterStmt:
@@ -142,13 +145,13 @@ func (t *translator) wrapped(node *pg.Node) tree.Statement {
 	case *pg.Node_CopyStmt:
 		return t.copyOf(n.CopyStmt)
 	case *pg.Node_ExecuteStmt:
-		return &tree.Opaque{Why: "EXECUTE of a prepared statement"}
+		return &tree.Opaque{Why: "EXECUTE runs a prepared statement, which is elsewhere"}
 	case *pg.Node_CallStmt:
-		return &tree.Opaque{Why: "CALL"}
+		return &tree.Opaque{Why: "CALL runs a procedure, whose body is not read"}
 	case *pg.Node_DoStmt:
-		return &tree.Opaque{Why: "DO"}
+		return &tree.Opaque{Why: "DO runs a block of code, which is not read"}
 	case *pg.Node_LoadStmt:
-		return &tree.Opaque{Why: "LOAD"}
+		return &tree.Opaque{Why: "LOAD loads a library, which may do anything"}
 	}
 	return nil
 }
@@ -171,9 +174,9 @@ func analyzes(options []*pg.Node) bool {
 func (t *translator) copyOf(c *pg.CopyStmt) tree.Statement {
 	switch {
 	case c.GetIsFrom():
-		return &tree.Opaque{Why: "COPY FROM"}
+		return &tree.Opaque{Why: "COPY FROM adds the rows of a file"}
 	case c.GetIsProgram() || c.GetFilename() != "":
-		return &tree.Opaque{Why: "COPY to a file or a program"}
+		return &tree.Opaque{Why: "COPY TO writes a file, or runs a program"}
 	case c.GetQuery() != nil:
 		return t.statement(c.GetQuery())
 	}

@@ -37,7 +37,11 @@ func (t *translator) createTable(s *pg.CreateStmt) *tree.Define {
 		case *pg.Node_Constraint:
 			constraints = append(constraints, e.Constraint)
 		case *pg.Node_TableLikeClause:
-			table.Unknown = "its columns are those of another table"
+			o := e.TableLikeClause.GetOptions()
+			table.Like = append(table.Like, tree.Like{
+				Table: relation(e.TableLikeClause.GetRelation()), At: len(table.Columns),
+				Defaults: o&likeDefaults != 0, Numbers: o&likeIdentity != 0, Keys: o&likeIndexes != 0,
+			})
 		default:
 			table.Unknown = "an element of it is not known"
 		}
@@ -48,6 +52,13 @@ func (t *translator) createTable(s *pg.CreateStmt) *tree.Define {
 	table.Keys = nameKeys(table.Name.Name, table.Keys)
 	return d
 }
+
+// What LIKE … INCLUDING takes, as the parser numbers it.
+const (
+	likeDefaults = 1 << 3
+	likeIdentity = 1 << 5
+	likeIndexes  = 1 << 6
+)
 
 // constrain adds a constraint of the table.
 func (t *translator) constrain(table *tree.Table, c *pg.Constraint) {

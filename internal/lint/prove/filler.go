@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
@@ -39,6 +40,8 @@ type filler struct {
 	clues  *clues
 	random *rand.Rand
 	style  int
+	ends   bool   // one row holds the greatest number of its type, which MySQL may keep instead of a greater one
+	shape  string // the character that documents begin with; empty for any
 	rows   map[*table][]row
 	shared map[*catalog.Column][]string // the values of a crowded column
 }
@@ -49,6 +52,7 @@ func newFiller(l *layout, c *clues, statement string, number int) *filler {
 	h.Write([]byte(statement))
 	return &filler{
 		layout: l, clues: c, random: rand.New(rand.NewPCG(h.Sum64(), uint64(number))), style: number % styles, //nolint:gosec // repeatable on purpose
+		ends: l.dialect == dialect.MySQL && number == styles+anything, shape: []string{"", "[", "{"}[number%3],
 		rows: map[*table][]row{}, shared: map[*catalog.Column][]string{},
 	}
 }
@@ -147,6 +151,9 @@ func (f *filler) referBy(t *table, key *foreign, r row) bool {
 
 // value makes a value of a column.
 func (f *filler) value(t *table, c *catalog.Column, kind family, n int) sql.NullString {
+	if end := greatest(c); f.ends && n == f.style && kind == whole && end != "" && !c.Minted { // the server counts on from there
+		return valid(end)
+	}
 	known := f.constants(c, kind)
 	if t.unique(c.Name) && (kind != truth || len(t.key) == 1) {
 		return valid(trimmed(c, f.distinct(kind, known, n)))
@@ -187,16 +194,34 @@ func (f *filler) distinct(kind family, known []string, n int) string {
 			return known[n]
 		}
 	}
-	without := f.clues.inserts && f.style == anything
+	without := kind != truth && (f.style <= nearby || f.clues.inserts && f.style == anything) // a boolean may have no other value
 	for i, found := 0, -1; ; i++ {
 		v := kind.distinct(i)
-		if !slices.Contains(known, v) || f.style > nearby && !without {
+		if !without || !slices.Contains(known, v) {
 			found++
 		}
 		if found == max(n-f.given(known), 0) {
 			return v
 		}
 	}
+}
+
+// greatest is the greatest number of an integer type.
+func greatest(c *catalog.Column) string {
+	name := strings.ToLower(c.Type)
+	for _, one := range []struct {
+		name string
+		bits uint
+	}{{"tinyint", 8}, {"smallint", 16}, {"int2", 16}, {"mediumint", 24}, {"bigint", 64}, {"int8", 64}, {"int", 32}} {
+		switch {
+		case !strings.HasPrefix(name, one.name):
+		case strings.Contains(name, "unsigned"):
+			return strconv.FormatUint(1<<(one.bits-1)-1+1<<(one.bits-1), 10)
+		default:
+			return strconv.FormatUint(1<<(one.bits-1)-1, 10)
+		}
+	}
+	return ""
 }
 
 func (f *filler) given(known []string) int {
@@ -239,6 +264,8 @@ func (f *filler) pool(c *catalog.Column, kind family) []string {
 		return named
 	case kind == whole || kind == fraction:
 		return append(named, kind.pool()...)
+	case kind == document:
+		return slices.DeleteFunc(kind.pool(), func(one string) bool { return !strings.HasPrefix(one, f.shape) })
 	}
 	return kind.pool()
 }

@@ -168,7 +168,6 @@ func (c *myCopy) renew(ctx context.Context) error {
 	}
 	quoted := dialect.MySQL.Quote(c.name)
 	for _, text := range []string{"DROP DATABASE IF EXISTS " + quoted, "CREATE DATABASE " + quoted, "USE " + quoted, "SET SESSION foreign_key_checks = 0"} {
-		//semel:safe a second run is refused: the copy is there
 		if err := c.exec(ctx, text); err != nil {
 			return fmt.Errorf("make the copy: %w", err)
 		}

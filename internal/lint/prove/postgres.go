@@ -147,7 +147,6 @@ func (c *pgCopy) renew(ctx context.Context) error {
 		}
 	}
 	for _, text := range []string{"DROP DATABASE IF EXISTS " + quote(c.scratch()) + " WITH (FORCE)", "CREATE DATABASE " + quote(c.scratch()) + " TEMPLATE " + quote(c.master())} {
-		//semel:safe a second run is refused: the copy is there
 		if err := c.exec(ctx, text); err != nil {
 			return fmt.Errorf("make the copy: %w", err)
 		}

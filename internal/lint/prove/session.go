@@ -144,6 +144,6 @@ func (a *admitted) countsSequences() bool {
 
 // firstLine is an error of a database on one line.
 func firstLine(err error) error {
-	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(dialect.Discreet(err).Error()), "\n")
 	return errors.New(line)
 }

@@ -81,11 +81,11 @@ func (f family) pool() []string {
 	case clock:
 		return []string{"00:00:00", "08:30:00", "23:59:59"}
 	case document:
-		return []string{"{}", `{"a":0}`, `{"a":1,"b":2}`, "[1]"}
+		return []string{"{}", `{"a":0}`, `{"a":1,"b":[1,2,3]}`, "[1]", "[1,2,3,4]"}
 	case uuid:
 		return []string{"00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"}
 	case list:
-		return []string{"{}", "{1}", "{1,2}", "{1,1}"}
+		return []string{"{}", "{1}", "{1,2,3}", "{1,1}"}
 	case other:
 		return []string{"1", "127.0.0.1", "1 hour", "(1,1)", "[1,2)"}
 	case word, binary:

@@ -22,6 +22,10 @@ type Schema struct {
 
 	related atomic.Pointer[relations] // nil until they are asked for
 
+	// Refuses says that the sql_mode of a MySQL server is strict, and Clips that it is not: a value that a column cannot hold
+	// is then cut. A schema of files says neither.
+	Refuses, Clips bool
+
 	// Lacks says why a statement of the schema that may be about any table was not understood.
 	Lacks string
 }
@@ -200,6 +204,7 @@ func (s *Schema) Apply(st tree.Statement) {
 			def.Table.Name.Schema = temporary
 		}
 		if !def.Guarded || s.own(def.Table.Name) == nil {
+			s.copied(def.Table)
 			s.Add(def.Table)
 		}
 	case def.Kind == "create view" && def.View != nil:

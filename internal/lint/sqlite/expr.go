@@ -46,9 +46,9 @@ func (t *translator) expr(e ast.Expr) tree.Expr {
 	case *ast.VectorExpr:
 		return &tree.List{Items: t.exprs(e.List)}
 	case *ast.SubqueryExpr:
-		return &tree.Query{Kind: "scalar", Select: t.query(e.Select)}
+		return &tree.Query{Kind: tree.Scalar, Select: t.query(e.Select)}
 	case *ast.ExistsExpr:
-		return &tree.Query{Kind: "exists", Select: t.query(e.Select)}
+		return &tree.Query{Kind: tree.Exists, Select: t.query(e.Select)}
 	case *ast.RaiseExpr:
 		return t.raise(e)
 	}

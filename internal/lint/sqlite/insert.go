@@ -71,7 +71,7 @@ func (t *translator) pair(pair *ast.SetPair) []tree.Assign {
 		switch {
 		case isList && len(list.Items) == len(columns):
 			all = append(all, tree.Assign{Column: column, Value: list.Items[i]})
-		case isQuery && query.Kind == "scalar":
+		case isQuery && query.Kind == tree.Scalar:
 			all = append(all, tree.Assign{Column: column, Value: value, Of: true, Part: i})
 		default:
 			t.fail("a row of values does not fit its columns")

@@ -156,7 +156,10 @@ func bare(e ast.Expr) ast.Expr {
 
 // in translates IN. With an empty list it is a constant, whatever the operand, even NULL.
 func (t *translator) in(e *ast.InExpr) tree.Expr {
-	kind, left := negated(e.Not, "in"), t.expr(e.X)
+	kind, left := tree.In, t.expr(e.X)
+	if e.Not {
+		kind = tree.NotIn
+	}
 	switch {
 	case e.Select != nil:
 		return &tree.Query{Kind: kind, Left: left, Select: t.query(e.Select)}
@@ -170,5 +173,5 @@ func (t *translator) in(e *ast.InExpr) tree.Expr {
 		}
 		return &tree.Literal{Kind: tree.Bool, Text: "false"}
 	}
-	return &tree.Op{Name: kind, Args: []tree.Expr{left, &tree.List{Items: t.exprs(e.List)}}}
+	return &tree.Op{Name: kind.String(), Args: []tree.Expr{left, &tree.List{Items: t.exprs(e.List)}}}
 }

@@ -30,12 +30,22 @@ type Table struct {
 	Rules    bool    // PostgreSQL rewrites statements on it
 	// Parents are the tables that it is a partition of or inherits from: what writes to them can fire its triggers.
 	Parents []Name
+	// Like are the tables whose columns it has as well.
+	Like []Like
 	// NoRowID says that SQLite keeps the rows by their primary key.
 	NoRowID bool
 	// RowID is the column that is the row id in SQLite. Other names of it are rowid, _rowid_ and oid, as
 	// far as no column has them.
 	RowID   string
 	Unknown string // why parts of it are not known
+}
+
+// Like takes the columns of another table into a new one, before its own column number At.
+type Like struct {
+	Table                   Name
+	At                      int
+	Defaults, Numbers, Keys bool // what it takes with them; Numbers are those of serial and identity columns
+	Named                   bool // the keys keep their names
 }
 
 // ColumnDef describes a column as far as a schema knows it.

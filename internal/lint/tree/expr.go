@@ -79,10 +79,32 @@ type Case struct {
 // Branching is one WHEN … THEN.
 type Branching struct{ If, Then Expr }
 
-// Query is a query within an expression. Kind is "scalar", "exists", "in", "not in", "any", "all" or "array";
-// Left is the left operand of in, any and all, and Op the operator of any and all.
+// QueryKind says what an expression makes of the rows of a query.
+type QueryKind uint8
+
+// The kinds of queries within expressions.
+const (
+	Scalar QueryKind = iota + 1 // the only row, in SQLite the first one
+	Exists
+	In
+	NotIn
+	Any
+	All
+	Array // all rows, in their order
+)
+
+// String is the kind as it is written.
+func (k QueryKind) String() string {
+	names := [...]string{"", "scalar", "exists", "in", "not in", "any", "all", "array"}
+	if int(k) >= len(names) {
+		return ""
+	}
+	return names[k]
+}
+
+// Query is a query within an expression. Left is the left operand of in, any and all, and Op the operator of any and all.
 type Query struct {
-	Kind   string
+	Kind   QueryKind
 	Left   Expr
 	Op     string
 	Select *Select

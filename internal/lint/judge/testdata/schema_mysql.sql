@@ -27,3 +27,9 @@ create table acc(id int primary key, balance int); create table ledger(id int au
 create table ci(id int primary key, name varchar(50), n int);
 create table dt(id int primary key, at datetime, n int);
 create sequence sq; create procedure p_inc() update t set n=n+1;
+create table vert(id int primary key, name varchar(20));
+create table edge(id int primary key, a int, b int, n int, foreign key(a) references vert(id) on delete cascade, foreign key(b) references vert(id) on delete cascade);
+create table kid(id int auto_increment primary key, vert_id int not null, n int, foreign key(vert_id) references vert(id) on delete cascade);
+create table art(id int primary key, n int, m int, name varchar(20), ti tinyint, un int unsigned, price decimal(6,2), obj json, en enum('a','b','c'), d date);
+create table item(id int primary key, art_id int, v varchar(60), n int);
+create table dfl(id int primary key, k varchar(20) not null unique, n int not null, m int not null default 3);

@@ -27,3 +27,14 @@ create table node(id integer primary key, parent int references node(id) on dele
 create table acc(id integer primary key, balance int); create table ledger(id integer primary key, acc int, amt int, req text unique);
 create table ci(id integer primary key, name text collate nocase, n int);
 create table dt(id integer primary key, at text, n int);
+create table vert(id integer primary key, name text);
+create table edge(id integer primary key, a int references vert(id) on delete cascade, b int references vert(id) on delete cascade, n int);
+create table kid(id integer primary key, vert_id int not null references vert(id) on delete cascade, n int);
+create table doc(id integer primary key, title text, n int default 0);
+create table chl(id integer primary key, n int);
+create trigger chla after update on chl when old.n is not new.n begin insert into log(msg) values('x'); end;
+create table che(id integer primary key, n int);
+create trigger chea after update on che when old.n >= new.n begin insert into log(msg) values('x'); end;
+create table art(id integer primary key, n int, m int, name text, obj text, v);
+create table item(id integer primary key, art_id int, v text, n int);
+create table dfl(id integer primary key, k text not null unique, n int not null, m int not null default 3);

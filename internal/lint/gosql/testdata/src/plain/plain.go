@@ -35,3 +35,15 @@ func calls(ctx context.Context, db *sql.DB, tx *sql.Tx, id int, which string) {
 	db.Exec("DELETE FROM t; UPDATE t SET n = n + 1")                                                 // want `safe: deletes` `not safe: relative-value`
 	db.Exec("DELETE FROM t WHERE id IN (" + strings.TrimSuffix(strings.Repeat("?,", id), ",") + ")") // want `safe: deletes`
 }
+
+// selector puts a SELECT before what it is given.
+type selector interface {
+	QueryContext(ctx context.Context, clauses string, args ...any) (*sql.Rows, error)
+}
+
+func clauses(ctx context.Context, s selector) {
+	s.QueryContext(ctx, "WHERE id = ? ORDER BY id", 1) // want `unknown: `
+	s.QueryContext(ctx, " order  by id LIMIT 1")       // want `unknown: `
+	s.QueryContext(ctx, "WHEREVER id = 1")             // want `cannot tell: opaque`
+	s.QueryContext(ctx, "WHERE id = 1; DELETE FROM t") // want `safe: deletes`
+}
