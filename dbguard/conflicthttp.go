@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/semelhttp"
 )
 
 // ConflictOptions say how a conflict is answered. A nil *ConflictOptions is
@@ -16,7 +16,7 @@ type ConflictOptions struct {
 	// Sent are the values that the caller itself sent, by column. A message shows
 	// those that the rule's show allows, and no other.
 	Sent map[string]string
-	// PolicyURL is linked from the problem. Default semelhttp.DefaultPolicyURL.
+	// PolicyURL is linked from the problem. Default /.well-known/idempotency.
 	PolicyURL string
 	// Log, when set, receives the rejection.
 	Log outcomelog.Sink
@@ -32,11 +32,7 @@ func (c *Conflict) Message(lang string, sent map[string]string) string {
 	return wordsIn(rules.Language(lang)).nameless
 }
 
-// Problem is the conflict as an answer over HTTP: 409, of type
-// urn:semel:problem:already-exists, with the members rule and fields, and
-// existing where [Conflict.Existing] is set. It is an answer like any other to
-// the middleware, which records and replays it.
-func (c *Conflict) Problem(lang string, sent map[string]string) semelhttp.Problem {
+func (c *Conflict) problem(lang string, sent map[string]string) refusal.Problem {
 	p := conflictProblem("already-exists", lang, c.Rule, c.Fields)
 	p.Detail = c.Message(lang, sent)
 	if c.Existing != "" {
@@ -48,9 +44,9 @@ func (c *Conflict) Problem(lang string, sent map[string]string) semelhttp.Proble
 	return p
 }
 
-func conflictProblem(name, lang string, rule *rules.Unique, fields []string) semelhttp.Problem {
+func conflictProblem(name, lang string, rule *rules.Unique, fields []string) refusal.Problem {
 	lang = rules.Language(lang)
-	p := semelhttp.Problem{
+	p := refusal.Problem{
 		Name: name, Title: wordsIn(lang).title, Language: lang, Status: http.StatusConflict, Extra: map[string]any{},
 	}
 	if rule != nil {
@@ -63,9 +59,12 @@ func conflictProblem(name, lang string, rule *rules.Unique, fields []string) sem
 }
 
 // WriteConflict answers a request whose row is there already, in the language
-// that the caller asks for: as problem+json, or as a page. It reports whether err
-// was a [*Conflict] or a [*RefusedError]; anything else it leaves to the caller,
-// and writes nothing.
+// that the caller asks for: 409 as problem+json, or as a page. The type is
+// urn:semel:problem:already-exists for a [*Conflict], and upsert-refused for a
+// [*RefusedError]; the members rule and fields say what clashed, existing the row
+// where [Conflict.Existing] is set. It reports whether err was one of the two;
+// anything else it leaves to the caller, and writes nothing. To the middleware of
+// package semelhttp it is an answer like any other, recorded and replayed.
 func WriteConflict(w http.ResponseWriter, r *http.Request, err error, opts *ConflictOptions) bool {
 	var o ConflictOptions
 	if opts != nil {
@@ -73,17 +72,17 @@ func WriteConflict(w http.ResponseWriter, r *http.Request, err error, opts *Conf
 	}
 	lang := rules.Language(strings.Join(r.Header["Accept-Language"], ","))
 	t := told{sink: o.Log, outcome: outcomelog.Rejected, status: http.StatusConflict}
-	var p semelhttp.Problem
+	var p refusal.Problem
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		p, t.rule, t.fields = refused.Problem(lang), refused.Rule, refused.Fields
+		p, t.rule, t.fields = refused.problem(lang), refused.Rule, refused.Fields
 	} else if conflict, ok := errors.AsType[*Conflict](err); ok {
-		p, t.rule, t.fields = conflict.Problem(lang, o.Sent), conflict.Rule, conflict.Fields
+		p, t.rule, t.fields = conflict.problem(lang, o.Sent), conflict.Rule, conflict.Fields
 	} else {
 		return false
 	}
 	p.PolicyURL = o.PolicyURL
 	t.tell(r.Context())
-	semelhttp.WriteProblem(w, r, p)
+	refusal.Write(w, r, p)
 	return true
 }
 

@@ -70,8 +70,7 @@ func (d *Dedup) Schema(of dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (d *Dedup) Create(ctx context.Context, s Session) error {
-	_, err := execVerb(ctx, s, d.table(), "dedup_schema")
-	return wrap("create the dedup table", err)
+	return wrap("create the dedup table", create(ctx, s, d.table(), "dedup_schema"))
 }
 
 // First says whether this is the first time that the key is done, and that it

@@ -33,8 +33,7 @@ func (t FenceTable) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (t FenceTable) Create(ctx context.Context, s Session) error {
-	_, err := execVerb(ctx, s, t.name(), "fence_schema")
-	return wrap("create the table of fences", err)
+	return wrap("create the table of fences", create(ctx, s, t.name(), "fence_schema"))
 }
 
 // Advance returns [ErrFenced] when the resource was written with a greater

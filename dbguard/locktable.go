@@ -40,8 +40,7 @@ func (t LockTable) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (t LockTable) Create(ctx context.Context, s Session) error {
-	_, err := execVerb(ctx, s, t.name(), "lock_schema")
-	return wrap("create the table of locks", err)
+	return wrap("create the table of locks", create(ctx, s, t.name(), "lock_schema"))
 }
 
 // Sweep forgets names that were last locked longer ago than idle, at most limit

@@ -20,7 +20,7 @@ const resetTimeout = 5 * time.Second
 const maxRows = 1000
 
 // LockRows locks rows until the transaction ends: no other transaction changes
-// or locks them before. Errors: [ErrNotFound], [ErrHeld] when another transaction
+// or locks them before. Errors: [ErrNotFound]; [ErrNotLockable]; [ErrHeld] when another transaction
 // holds a row for longer than wait, or at all where wait is negative. 0 waits as
 // long as ctx lasts and the server allows: innodb_lock_wait_timeout, 50 s by
 // default, or lock_timeout. PostgreSQL has then ended the transaction: roll it back.
@@ -59,6 +59,9 @@ func LockRows(ctx context.Context, tx Session, wait time.Duration, rows ...Row) 
 	}
 	slices.SortFunc(ordered, compareRows)
 	ordered = slices.CompactFunc(ordered, func(a, b Row) bool { return compareRows(a, b) == 0 })
+	if err := checkKeys(ctx, tx, ordered); err != nil {
+		return err
+	}
 	return bounded(ctx, tx, wait, func(how string) error {
 		for _, row := range ordered {
 			if err := lockRow(ctx, tx, row, how); err != nil {
@@ -97,6 +100,9 @@ func LockFree[K any](ctx context.Context, tx Session, free Free) ([]K, error) {
 		return nil, fmt.Errorf("dbguard: taking free rows needs a table, a column and a limit of 1 to %d", maxRows)
 	}
 	if err := inTransaction(tx); err != nil {
+		return nil, err
+	}
+	if err := checkEngine(ctx, tx, free.Table); err != nil {
 		return nil, err
 	}
 	pick := build(tx.Dialect(), "SELECT ").column(free.Column).add(" FROM ").name(free.Table)

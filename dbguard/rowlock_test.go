@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -284,7 +285,7 @@ func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
 	}
 }
 
-// leaver is a session whose caller goes when its query has been answered.
+// leaver is a session whose caller goes when its lock has been answered.
 type leaver struct {
 	dbguard.Session
 
@@ -293,6 +294,8 @@ type leaver struct {
 
 func (l leaver) Query(ctx context.Context, statement string, args ...any) (dbguard.Rows, error) {
 	rows, err := l.Session.Query(context.WithoutCancel(ctx), statement, args...)
-	l.leave()
+	if strings.HasSuffix(statement, "FOR UPDATE") {
+		l.leave()
+	}
 	return rows, err
 }

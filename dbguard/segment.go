@@ -68,8 +68,7 @@ func (g *Segments) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (g *Segments) Create(ctx context.Context, s Session) error {
-	_, err := execVerb(ctx, s, g.table(), "segment_schema")
-	return wrap("create the table of segments", err)
+	return wrap("create the table of segments", create(ctx, s, g.table(), "segment_schema"))
 }
 
 // Add gives so much more to the name: in equal shares to all segments, or, if

@@ -24,7 +24,7 @@ const (
 // own, or in a transaction. A Session is as safe for concurrent use as the handle
 // it wraps: pools are, transactions are not.
 //
-// A session may implement two more methods, which guards look for:
+// A session may implement three more methods, which guards look for:
 //
 //	// Autocommits reports whether every statement commits on its own. Then a guard
 //	// repeats a statement that lost against another transaction; in a transaction,
@@ -35,6 +35,10 @@ const (
 //	// to read, and stops at the first error. On a pool they are one transaction,
 //	// committed only when Pipeline returns nil.
 //	Pipeline(ctx context.Context, texts []string, args [][]any, read func(nth int, rows Rows) error) error
+//
+//	// Learned keeps what guards read of the catalogue, for the transactions of one
+//	// pool. Without this method they read it in each transaction.
+//	Learned() *sync.Map
 type Session interface {
 	// Dialect returns the dialect of the statements.
 	Dialect() Dialect
@@ -84,17 +88,18 @@ type handle interface {
 }
 
 // SQL makes a session of a pool, a connection or a transaction of database/sql.
-func SQL(d dialect.Dialect, h handle) Session { return sqlSession{d, h} }
+func SQL(d dialect.Dialect, h handle) Session { return sqlSession{d, h, new(sync.Map)} }
 
 // SQLDatabase makes a [Database] of a pool of database/sql. For SQLite, open it
 // so that transactions begin immediately (modernc.org/sqlite: _txlock=immediate).
 func SQLDatabase(d dialect.Dialect, db *sql.DB) Database {
-	return sqlDatabase{sqlSession{d, db}, db}
+	return sqlDatabase{sqlSession{d, db, new(sync.Map)}, db}
 }
 
 type sqlSession struct {
 	dialect dialect.Dialect
 	handle  handle
+	learned *sync.Map
 }
 
 // Dialect implements [Session].
@@ -106,6 +111,9 @@ func (s sqlSession) Autocommits() bool {
 	_, pool := s.handle.(*sql.DB)
 	return pool
 }
+
+// Learned implements the method of [Session].
+func (s sqlSession) Learned() *sync.Map { return s.learned }
 
 // hold returns where a statement runs, until release is called. What PostgreSQL commits as the
 // statement ends is not cancelled.
@@ -197,7 +205,7 @@ func (s sqlDatabase) InTx(ctx context.Context, work func(ctx context.Context, tx
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := work(ctx, SQL(s.dialect, tx)); err != nil {
+	if err := work(ctx, sqlSession{s.dialect, tx, s.learned}); err != nil {
 		return err
 	}
 	if !detach() {

@@ -175,6 +175,9 @@ func (m *Machine[S]) Transition(ctx context.Context, s Session, row Row, to S, s
 	if err := row.check(); err != nil {
 		return false, err
 	}
+	if err := checkEngine(ctx, s, row.Table); err != nil {
+		return false, err
+	}
 	if !slices.Contains(m.declared.States, to) {
 		return false, fmt.Errorf("dbguard: %v is not among the states of %s", to, m.declared.Name)
 	}

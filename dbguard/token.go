@@ -52,8 +52,7 @@ func (t Tokens) Schema(d dialect.Dialect) (string, error) {
 
 // Create makes the table where it is not there.
 func (t Tokens) Create(ctx context.Context, s Session) error {
-	_, err := execVerb(ctx, s, t.table(), "token_schema")
-	return wrap("create the table of tokens", err)
+	return wrap("create the table of tokens", create(ctx, s, t.table(), "token_schema"))
 }
 
 // Mint makes a token that the scope can consume once within the lifetime, by

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/semelhttp"
 )
 
 // RefusedError says that a row is there whose values are others than those sent,
@@ -25,9 +25,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("dbguard: the row exists already, with other values that must not change: %s (%s)", e.Table, strings.Join(e.Fields, ", "))
 }
 
-// Problem is the refusal as an answer over HTTP: 409, of type
-// urn:semel:problem:upsert-refused, with the members rule and fields.
-func (e *RefusedError) Problem(lang string) semelhttp.Problem {
+func (e *RefusedError) problem(lang string) refusal.Problem {
 	p := conflictProblem("upsert-refused", lang, e.Rule, e.Fields)
 	p.Detail = wordsIn(p.Language).refused
 	if e.Rule != nil && e.Rule.OnConflict == rules.Upsert {

@@ -85,6 +85,9 @@ func UpdateVersion(ctx context.Context, s Session, change Change) (Changed, erro
 	if err := change.check(); err != nil {
 		return Changed{}, err
 	}
+	if err := checkEngine(ctx, s, change.Row.Table); err != nil {
+		return Changed{}, err
+	}
 	if change.Dedup == nil {
 		return change.update(ctx, s)
 	}

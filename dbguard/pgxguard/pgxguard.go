@@ -32,12 +32,15 @@ type Beginner interface {
 }
 
 // Session makes a session of a pool, a connection or a transaction.
-func Session(handle Handle) dbguard.Session { return session{handle} }
+func Session(handle Handle) dbguard.Session { return session{handle, new(sync.Map)} }
 
 // Database makes a database of a pool.
-func Database(pool Beginner) dbguard.Database { return database{session{pool}, pool} }
+func Database(pool Beginner) dbguard.Database { return database{session{pool, new(sync.Map)}, pool} }
 
-type session struct{ handle Handle }
+type session struct {
+	handle  Handle
+	learned *sync.Map
+}
 
 // Dialect implements [dbguard.Session].
 func (s session) Dialect() dbguard.Dialect { return dbguard.PostgreSQL }
@@ -56,6 +59,9 @@ func (s session) Autocommits() bool {
 	_, pool := s.handle.(Beginner)
 	return pool
 }
+
+// Learned implements the method that [dbguard.Session] describes.
+func (s session) Learned() *sync.Map { return s.learned }
 
 func isIdle(conn *pgx.Conn) bool {
 	const idle = 'I'
@@ -197,7 +203,7 @@ func (d database) InTx(ctx context.Context, work func(ctx context.Context, tx db
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer rollback(ctx, tx)
-	if err := work(ctx, Session(tx)); err != nil {
+	if err := work(ctx, session{tx, d.learned}); err != nil {
 		return err
 	}
 	if conn := tx.Conn(); conn != nil { // a mock may have none
