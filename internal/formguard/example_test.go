@@ -30,8 +30,7 @@ func ExampleMinter() {
 // requests changed in between; other content has another.
 func ExampleScan() {
 	digest := func(body string) [32]byte {
-		result, err := formguard.Scan(strings.NewReader(body), "application/x-www-form-urlencoded", "",
-			&formguard.BodyOptions{Ignore: formguard.ChangingFields()})
+		result, err := formguard.Scan(strings.NewReader(body), "application/x-www-form-urlencoded", "", nil)
 		if err != nil {
 			panic(err)
 		}

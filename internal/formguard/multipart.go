@@ -60,7 +60,7 @@ func (m parts) judge(piece []byte, first bool) (role, string) {
 		return content, ""
 	}
 	text := string(piece[len(m.dash):])
-	if name, ok := plainPart(text); ok && m.ignores(name) {
+	if name, _, ok := plainPart(text); ok && m.ignores(name) {
 		return changing, ""
 	}
 	for _, cut := range []lineCutter{cutAnyLine, cutLine} {
@@ -123,19 +123,27 @@ func (m parts) token(header []string, value string) (string, bool) {
 	return ourValue(string(decoded))
 }
 
-// plainPart returns the name of a part that is written as browsers write a field
-// of one line, about which readers agree.
-func plainPart(text string) (name string, ok bool) {
+func (m parts) pair(sp span) (name, value string) {
+	if !sp.ends || sp.first {
+		return "", ""
+	}
+	name, value, _ = plainPart(string(sp.data[len(m.dash):]))
+	return name, value
+}
+
+// plainPart returns a part that is written as browsers write a field of one line,
+// about which readers agree.
+func plainPart(text string) (name, value string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "\r\nContent-Disposition: form-data; name=\"")
 	if !ok {
-		return "", false
+		return "", "", false
 	}
 	name, rest, ok = strings.Cut(rest, "\"\r\n\r\n")
 	if !ok || !plain(name) || strings.Contains(name, "%") {
-		return "", false
+		return "", "", false
 	}
-	value, ok := strings.CutSuffix(rest, "\r\n")
-	return name, ok && !strings.ContainsAny(value, "\r\n")
+	value, ok = strings.CutSuffix(rest, "\r\n")
+	return name, value, ok && !strings.ContainsAny(value, "\r\n")
 }
 
 // named reports whether some reader finds the field's name in a disposition.

@@ -10,10 +10,11 @@ import (
 type names struct {
 	field  string
 	ignore []string
+	known  bool // ignore what Changes knows
 }
 
 func (n *names) ignores(name string) bool {
-	return slices.Contains(n.ignore, name)
+	return n.known && Changes(name) || slices.Contains(n.ignore, name)
 }
 
 // ourValue returns the token in a field's value; ok is false for a value of the
@@ -64,6 +65,18 @@ func (u urlencoded) judge(piece []byte, first bool) (role, string) {
 	return content, ""
 }
 
+func (u urlencoded) pair(sp span) (name, value string) {
+	piece := string(sp.data)
+	if !sp.first {
+		piece = strings.TrimPrefix(piece, "&")
+	}
+	name, value, _ = strings.Cut(piece, "=")
+	if !sp.ends || !plain(name) || !plain(value) {
+		return "", ""
+	}
+	return unescape(name), unescape(value)
+}
+
 // literal reports whether a name is written as it is read.
 func literal(raw []byte) bool {
 	n := len(raw)
@@ -73,7 +86,7 @@ func literal(raw []byte) bool {
 
 // knows reports whether the name is looked for, without making a string of it.
 func (n *names) knows(name []byte) bool {
-	return string(name) == n.field || slices.Contains(n.ignore, string(name))
+	return string(name) == n.field || n.ignores(string(name))
 }
 
 // plain reports whether no reader finds more than one name or value in the text:
@@ -82,7 +95,7 @@ func plain(raw string) bool {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case strings.IndexByte("-._~*+/=:!,@$", c) >= 0:
+		case strings.IndexByte("-._~*+/=:!,@$[]", c) >= 0:
 		case c == '%' && i+2 < len(raw) && isHex(raw[i+1]) && isHex(raw[i+2]):
 			i += 2
 		default:
@@ -140,6 +153,8 @@ func (lines) end(window []byte, _ place) (int, bool) {
 func (lines) joined() bool { return false }
 
 func (lines) long(_ []byte, _ bool) error { return nil }
+
+func (lines) pair(span) (name, value string) { return "", "" }
 
 func (l lines) judge(piece []byte, _ bool) (role, string) {
 	name, value, found := bytes.Cut(piece, []byte("="))

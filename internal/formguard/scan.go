@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/maphash"
 	"io"
+	"slices"
+	"strings"
 )
 
 const (
@@ -24,12 +27,14 @@ type BodyOptions struct {
 	// Field is the name of the hidden field. Default: [DefaultField].
 	Field string
 	// Ignore lists the names of fields that do not count for the digest, because
-	// they change with every rendering of a form. Default, for nil:
-	// [ChangingFields]. An empty list ignores none.
+	// they change with every rendering of a form. Default, for nil: those that
+	// [Changes] knows. An empty list ignores none.
 	Ignore []string
 	// MaxTokens limits the tokens that are returned; the fields of the others are
 	// removed as well. Default: 64.
 	MaxTokens int
+	// Seed asks for an outline with hashes of this seed. Default: none.
+	Seed *maphash.Seed
 }
 
 // Result describes a form.
@@ -44,28 +49,8 @@ type Result struct {
 	Length int64
 	// Found reports whether there was a token field.
 	Found bool
-}
-
-// ChangingFields returns the names of the fields in which the well-known
-// frameworks put a text against forgery that may change with every rendering:
-// it is not part of what a person wants to send.
-func ChangingFields() []string {
-	return []string{
-		"csrfmiddlewaretoken",        // Django
-		"authenticity_token",         // Rails
-		"_token",                     // Laravel, Symfony
-		"_csrf",                      // Spring Security, Express
-		"_csrf_header",               // where a page has copied Spring's meta elements
-		"_csrf_token",                // Phoenix, Symfony's login
-		"_csrfToken",                 // CakePHP
-		"csrf_token",                 // Flask-WTF, nosurf
-		"csrf_test_name",             // CodeIgniter
-		"csrfToken",                  // Play
-		"CSRFToken",                  // OWASP's examples
-		"csrf",                       // where people name it themselves
-		"__RequestVerificationToken", // ASP.NET
-		"gorilla.csrf.Token",         // gorilla/csrf
-	}
+	// Outline describes the fields that count, if Seed asks for it.
+	Outline *Outline
 }
 
 // Scan reads a form to its end, in constant memory. contentType is the request's
@@ -79,10 +64,7 @@ func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, er
 	if o == nil {
 		o = &BodyOptions{}
 	}
-	n := names{field: orDefault(o.Field), ignore: o.Ignore}
-	if n.ignore == nil {
-		n.ignore = ChangingFields()
-	}
+	n := names{field: orDefault(o.Field), ignore: o.Ignore, known: o.Ignore == nil}
 	most := o.MaxTokens
 	most = cmp.Or(max(0, most), defaultMaxTokens)
 	kind := parseType(contentType)
@@ -90,12 +72,16 @@ func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, er
 		return Result{}, errBoundary
 	}
 	s := newScan(kind, n, most)
+	if o.Seed != nil {
+		s.outline = newOutline(*o.Seed)
+	}
 	if err := s.read(r); err != nil {
 		return Result{}, fmt.Errorf("formguard: read the body: %w", err)
 	}
 	query, queryTokens := sift(rawQuery, n, ours, changing)
 	s.found(queryTokens...)
-	result := Result{Length: s.length, Tokens: s.tokens, Found: len(s.tokens) > 0}
+	result := Result{Length: s.length, Tokens: s.tokens, Found: len(s.tokens) > 0, Outline: s.outline}
+	s.outline.close(query)
 	s.sum(query, &result.Digest)
 	return result, nil
 }
@@ -115,7 +101,9 @@ type scan struct {
 	tokens  []string
 	most    int // of the tokens
 	content hash.Hash
-	shape   *shape // for multipart
+	shape   *shape  // for multipart
+	pressed pressed // of the image button that a note has named
+	outline *Outline
 }
 
 func newScan(kind formType, n names, most int) *scan {
@@ -146,8 +134,13 @@ func (s *scan) read(r io.Reader) error {
 
 func (s *scan) add(sp *span) {
 	if sp.role == ours {
-		s.found(sp.token)
+		if !s.pressed.noted(sp.token) {
+			s.found(sp.token)
+		}
 		return
+	}
+	if len(s.pressed) > 0 && sp.begins && s.pressed.takes(s.format.pair(*sp)) {
+		sp.role = changing
 	}
 	s.length += int64(len(s.kept.keep(sp)))
 	if sp.role == changing {
@@ -160,11 +153,13 @@ func (s *scan) add(sp *span) {
 	if s.shape != nil {
 		data = s.shape.add(sp)
 	}
+	s.outline.add(s.format, sp, data)
 	s.content.Write(data)
 }
 
 // found keeps the first tokens.
 func (s *scan) found(tokens ...string) {
+	tokens = slices.DeleteFunc(tokens, func(token string) bool { return strings.HasPrefix(token, ImagePrefix) })
 	room := max(0, s.most-len(s.tokens))
 	s.tokens = append(s.tokens, tokens[:min(room, len(tokens))]...)
 }

@@ -37,6 +37,9 @@ type format interface {
 	// judge tells what a whole piece is, and the token of one of ours. The body's
 	// first piece has nothing before its text; the others have what separates them.
 	judge(piece []byte, first bool) (role, string)
+	// pair returns the name and the value of a whole piece that is written as browsers
+	// write it, about which readers agree; "" otherwise.
+	pair(sp span) (name, value string)
 	// long returns an error that wraps [ErrAmbiguous] if a piece that is too long to
 	// be judged, of which this is the start, must not be passed on.
 	long(start []byte, first bool) error
@@ -162,3 +165,4 @@ func (whole) end(window []byte, _ place) (int, bool) { return len(window), false
 func (whole) judge(_ []byte, _ bool) (role, string)  { return content, "" }
 func (whole) long(_ []byte, _ bool) error            { return nil }
 func (whole) joined() bool                           { return false }
+func (whole) pair(span) (name, value string)         { return "", "" }

@@ -43,6 +43,24 @@ type digestVector struct {
 	Digest      string `json:"digest"`
 }
 
+// formFields are the fields that do not count, and some that do. The scripts in web read them too.
+type formFields struct {
+	About            string
+	Ignored, Content []string
+}
+
+func readFields(tb testing.TB) formFields {
+	tb.Helper()
+	var fields formFields
+	if err := json.Unmarshal(must.Get(os.ReadFile("../../testdata/vectors/formfields.json")), &fields); err != nil {
+		tb.Fatal(err)
+	}
+	if len(fields.Ignored) < 50 || len(fields.Content) < 15 {
+		tb.Fatalf("%d names that do not count, %d that do", len(fields.Ignored), len(fields.Content))
+	}
+	return fields
+}
+
 func readVectors(tb testing.TB) formVectors {
 	tb.Helper()
 	file := must.Get(os.Open(vectorFile))

@@ -27,6 +27,7 @@ type Outcome struct {
 	ID     string // of its token, or its key
 	Word   string
 	Status int
+	Words  string // whose words the page that follows uses, 16 hexadecimal digits; "" for Semel's
 }
 
 // The words of an outcome. The first three say that there is nothing left to send.
@@ -66,6 +67,9 @@ func Line(outcomes []Outcome, secure bool) string {
 	words := make([]string, len(outcomes))
 	for i, o := range outcomes {
 		words[i] = o.ID + ":" + o.Word + ":" + strconv.Itoa(o.Status)
+		if o.Words != "" {
+			words[i] += ":" + o.Words
+		}
 	}
 	return (&http.Cookie{ //nolint:gosec // public: scripts read it.
 		Name: Name, Value: strings.Join(words, "/"), Path: "/", MaxAge: seconds, SameSite: http.SameSiteLaxMode, Secure: secure,
@@ -77,7 +81,10 @@ func Line(outcomes []Outcome, secure bool) string {
 func Parse(value string) []Outcome {
 	var all []Outcome
 	for entry := range strings.SplitSeq(value, "/") {
-		parts := strings.Split(entry, ":")
+		parts, words := strings.Split(entry, ":"), ""
+		if len(parts) == 4 && isDigest(parts[3]) {
+			parts, words = parts[:3], parts[3]
+		}
 		if len(parts) != 3 || !IsID(parts[0]) || len(all) == maxOutcomes {
 			continue
 		}
@@ -87,7 +94,7 @@ func Parse(value string) []Outcome {
 		}
 		switch parts[1] {
 		case Executed, Replayed, Seen, InFlight, Unknown, Refused:
-			all = append(all, Outcome{parts[0], parts[1], status})
+			all = append(all, Outcome{parts[0], parts[1], status, words})
 		}
 	}
 	return all
@@ -99,6 +106,8 @@ func Add(all []Outcome, o Outcome) []Outcome {
 	others := slices.DeleteFunc(slices.Clone(all), func(other Outcome) bool { return other.ID == o.ID })
 	return append([]Outcome{o}, others[:min(len(others), maxOutcomes-1)]...)
 }
+
+func isDigest(s string) bool { return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == "" }
 
 // IsID reports whether the cookie can name a form by s: base64url, as a token's id
 // and a UUID are, and not too long.

@@ -16,7 +16,7 @@ func TestCookie(t *testing.T) {
 	t.Parallel()
 	var all []outcomecookie.Outcome
 	for i := range 10 {
-		all = outcomecookie.Add(all, outcomecookie.Outcome{ID: "key-" + strconv.Itoa(i%9), Word: outcomecookie.Executed, Status: 303})
+		all = outcomecookie.Add(all, outcomecookie.Outcome{ID: "key-" + strconv.Itoa(i%9), Word: outcomecookie.Executed, Status: 303, Words: strings.Repeat("0123abcd", 2*(i%2))})
 	}
 	line := outcomecookie.Line(all, true)
 	value, attributes, _ := strings.Cut(strings.TrimPrefix(line, outcomecookie.Name+"="), ";")
@@ -26,7 +26,7 @@ func TestCookie(t *testing.T) {
 	if attributes != " Path=/; Max-Age=3600; Secure; SameSite=Lax" {
 		t.Errorf("got %q", attributes)
 	}
-	for _, value := range []string{"", "a", "a:executed", "a:done:200", "a:executed:x", "a:executed:99", "a b:executed:200", "<b>:executed:200", strings.Repeat("a", 65) + ":executed:200"} {
+	for _, value := range []string{"", "a", "a:executed", "a:done:200", "a:executed:x", "a:executed:99", "a:executed:200:", "a:executed:200:<b>", "a:executed:200:b", "a:executed:200:0123456789abcdeF", "a:executed:200:b:c", "a b:executed:200", "<b>:executed:200", strings.Repeat("a", 65) + ":executed:200"} {
 		if got := outcomecookie.Parse(value); got != nil {
 			t.Errorf("%q: got %+v", value, got)
 		}

@@ -1,1 +1,1 @@
-import{getCurrentScope as i,onScopeDispose as p,shallowRef as f}from"vue";import{submission as u}from"./semel.js";function m(n,o={}){let s=f({busy:!1,state:"idle",replayed:!1}),t=u(n,o,e=>s.value=e);return i()&&p(()=>t.stop()),{progress:s,send:(e,r)=>t.send(e,r)}}export{m as useIntent};
+import{getCurrentScope as r,onScopeDispose as i,shallowRef as p}from"vue";import{submission as f}from"./semel.js";function m(t,n={}){let e=p({busy:!1,state:"idle",replayed:!1}),s=f(t,n,o=>e.value=o);return r()&&i(()=>s.stop()),{progress:e,send:s.send}}export{m as useIntent};

@@ -7,7 +7,7 @@ function OrderForm() {
   const onSubmit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const body = JSON.stringify(Object.fromEntries(new FormData(event.currentTarget)));
-    void send("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    void send("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" }, body }, event.currentTarget);
   };
   const said = busy ? "Saving…" : response?.ok ? `Ordered${replayed ? " (first attempt)" : ""}.` : state === "failed" ? "Not sure yet." : "";
   return h("form", { onSubmit, "aria-busy": busy },

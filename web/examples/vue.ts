@@ -5,8 +5,9 @@ const OrderForm = defineComponent(() => {
   const { progress, send } = useIntent("vue order");
   const submit = (event: Event) => {
     event.preventDefault();
-    const body = JSON.stringify(Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)));
-    void send("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const form = event.currentTarget as HTMLFormElement;
+    const body = JSON.stringify(Object.fromEntries(new FormData(form)));
+    void send("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" }, body }, form);
   };
   const said = (): string => {
     const { busy, response, replayed, state } = progress.value;

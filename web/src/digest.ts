@@ -1,11 +1,27 @@
 /** One field of a form, or one part of a request: its name, and its value or what a file is known by. */
 export type Part = readonly [name: string, value: string];
 
-/** Names of fields that carry a token against forged requests: they change with every rendering and are not content. */
-const csrfFields = new Set(
-  ("csrfmiddlewaretoken authenticity_token _token _csrf _csrf_token _csrf_header csrf_token csrfToken csrf CSRFToken " +
-    "__RequestVerificationToken gorilla.csrf.Token").split(" "),
+/**
+ * Names of fields that change with every rendering and are not content: tokens against forged requests, answers of
+ * captchas. The gateway leaves out the same: testdata/vectors/formfields.json.
+ */
+const changing = new Set(
+  (
+    "csrfmiddlewaretoken authenticity_token _token _csrf _csrf_header _csrf_token _csrfToken csrf_token " +
+    "csrf_test_name csrfToken CSRFToken csrf __RequestVerificationToken gorilla.csrf.Token _wpnonce _ajax_nonce " +
+    "wpEditToken wpLoginToken form_build_id form_token sectok sesskey form_key _csrf-frontend _csrf-backend " +
+    "YII_CSRF_TOKEN _xsrf SYNCHRONIZER_TOKEN struts.token _authenticator SecurityID __anti-forgery-token " +
+    "h-captcha-response cf-turnstile-response frc-captcha-solution frc-captcha-response altcha smart-token " +
+    "procaptcha-response mtcaptcha-verifiedtoken fc-token cap-token mcaptcha__token geetest_challenge " +
+    "geetest_validate geetest_seccode _wpcf7_recaptcha_response"
+  ).split(" "),
 );
+const changingParts = /\[_(csrf_)?token\]$|^(_Token\[|data\[_Token\]|g-recaptcha-response)/;
+
+/** Whether a field of this name changes with every rendering of its form. */
+export function changes(name: string): boolean {
+  return changing.has(name) || changingParts.test(name);
+}
 
 /** What a file is known by without reading it: its name, size and time of change. */
 function fileName(file: Blob): string {
@@ -13,11 +29,11 @@ function fileName(file: Blob): string {
   return `file ${name} ${file.size} ${lastModified} ${file.type}`;
 }
 
-/** The content of a form: every field in order, without tokens against forgery and without the fields named here. */
+/** The content of a form: every field in order, without what changes with every rendering and without the fields named here. */
 export function contentOf(data: FormData, without: ReadonlySet<string> = new Set()): Part[] {
   const parts: Part[] = [];
   for (const [name, value] of data) {
-    if (csrfFields.has(name) || without.has(name)) continue;
+    if (changes(name) || without.has(name)) continue;
     parts.push([name, typeof value === "string" ? `text ${value}` : fileName(value)]);
   }
   return parts;

@@ -1,8 +1,10 @@
 import { addressOf } from "./address.js";
 import { contentOf, digest, hash, type Part } from "./digest.js";
-import { endIntent, type Intent, keyFor } from "./intent.js";
 import { keyIn, newKey } from "./key.js";
 import { type Patience, retrying, SemelError, withKey } from "./send.js";
+import { shelf } from "./storage.js";
+import type { Verdict } from "./verdict.js";
+import { arrival, rootOf, Wish } from "./wish.js";
 
 /** Options of semelFetch in addition to those of fetch. */
 export interface SemelInit extends Patience {
@@ -11,6 +13,11 @@ export interface SemelInit extends Patience {
    * name each call is a wish of its own.
    */
   intent?: string;
+  /**
+   * The form or control that the person used, or a component's own object: after the answer the same content goes on with its key, so that a
+   * second click gets the first answer, until the person edits the form, or the page resets it or calls renew.
+   */
+  from?: object;
   /** Whether the intent is one in every tab of the origin. Default true; false: one in each tab. */
   shared?: boolean;
   /** The key, if the caller keeps it. Default: that of the request's Idempotency-Key header. With a key, intent only shares concurrent calls. */
@@ -19,6 +26,12 @@ export interface SemelInit extends Patience {
 
 /** Calls that are under way, so that a second call of the same intent gets the same answer. */
 const underWay = new Map<string, Shared>();
+/** What people used on this page, and the wishes that it sent, by their intents. */
+const wishes = new WeakMap<object, Map<string, Wish>>();
+/** The last definitive answer, for the rest of a double click. */
+let last: { wish: Wish; copy: Response } | undefined;
+const tab = shelf(() => sessionStorage);
+const origin = shelf(() => localStorage);
 
 interface Shared {
   digest: string;
@@ -38,24 +51,50 @@ interface Shared {
 export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {}, semel: SemelInit = {}): Promise<Response> {
   const signal = semel.signal ?? init.signal ?? (input instanceof Request ? input.signal : undefined);
   signal?.throwIfAborted();
-  const { intent: wish } = semel;
-  if (!/^object(string|undefined)$/.test(typeof semel + typeof wish) || wish === "") throw new TypeError("write { intent: name }");
+  const { intent, from } = semel;
+  if (!/^object(string|undefined)$/.test(typeof semel + typeof intent) || intent === "" || (from && !intent)) throw new TypeError("write { intent: name }");
+  const name = `${semel.shared ?? true} ${intent}`;
+  const wish = from && wishOf(rootOf(from), name);
+  if (wish?.again_) {
+    if (last?.wish === wish) return last.copy.clone();
+    const first = underWay.get(name);
+    if (first && !first.stop.signal.aborted) return wait(first, signal);
+  }
   const request = await repeatable(input, init);
   const key = semel.key ?? keyIn(new Headers(request.init.headers));
-  if (!wish) return send(request, { ...semel, ...(signal ? { signal } : {}) }, key ?? newKey());
-  const intent: Intent = { name: wish, shared: semel.shared ?? true };
-  const name = `${intent.shared} ${intent.name}`;
+  if (!intent) return send(request, { ...semel, ...(signal ? { signal } : {}) }, key ?? newKey());
   let shared = underWay.get(name);
   if (shared?.digest !== request.digest || shared.stop.signal.aborted) {
-    shared = begin(name, intent, request, semel, key ?? keyFor(intent, request.digest));
+    shared = begin(name, request, semel, key, wish);
     underWay.set(name, shared);
   }
   return wait(shared, signal);
 }
 
-function begin(name: string, intent: Intent, request: Repeatable, semel: SemelInit, key: string): Shared {
+function wishOf(root: object, name: string): Wish {
+  const all = wishes.get(root) ?? new Map<string, Wish>();
+  const wish = all.get(name) ?? new Wish(root);
+  wishes.set(root, all.set(name, wish));
+  return wish;
+}
+
+function begin(name: string, request: Repeatable, semel: SemelInit, given: string | undefined, wish: Wish | undefined): Shared {
+  const kept = semel.shared === false ? tab : origin;
+  const place = `intent:${semel.intent}`;
+  const here = arrival();
+  const key = given ?? (wish ?? new Wish({})).sign_(request.digest, kept.get(place), here);
+  if (!given) kept.put(place, { key, digest: request.digest, entry: here.entry, page: here.page });
+  const ended = ({ kind }: Verdict): void => {
+    const record = kept.get(place);
+    const refused = /^(rejected|mismatch|cancelled)$/.test(kind);
+    wish?.end_();
+    if (wish && refused) wish.edits_ = -1; // as if it was edited since: it can be asked for again
+    if (record?.key !== key) return;
+    if (wish && !refused) kept.put(place, { ...record, ended: true });
+    else kept.drop(place);
+  };
   const stop = new AbortController();
-  const answer = send(request, { ...semel, signal: stop.signal }, key, () => endIntent(intent, key)).finally(() => {
+  const answer = send(request, { ...semel, signal: stop.signal }, key, ended, wish).finally(() => {
     if (underWay.get(name) === shared) underWay.delete(name);
   });
   answer.catch(() => undefined); // every waiter may have gone
@@ -81,10 +120,12 @@ async function wait(shared: Shared, signal: AbortSignal | null | undefined): Pro
   }
 }
 
-async function send(request: Repeatable, patience: Patience, key: string, ended?: () => void): Promise<Response> {
+async function send(request: Repeatable, patience: Patience, key: string, ended?: (verdict: Verdict) => void, wish?: Wish): Promise<Response> {
   const headers = withKey(request.init.headers, key);
   const attempt = (signal: AbortSignal): Promise<Response> => fetch(request.url, { ...request.init, headers, signal });
-  return (await retrying(attempt, key, patience, ended)).response;
+  const { response, verdict } = await retrying(attempt, key, patience, ended);
+  if (wish && verdict.ends) last = { wish, copy: response.clone() };
+  return response;
 }
 
 /** A request that can be sent any number of times. */

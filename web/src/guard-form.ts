@@ -1,11 +1,10 @@
-import { arrival, keyOfRendering, keyOfSubmission, type Arrival } from "./draft.js";
 import { contentOf, digest, type Part } from "./digest.js";
-import { newKey } from "./key.js";
 import { Notice } from "./lock.js";
 import { definitivePage, isToken } from "./outcome.js";
 import { attempt, type Shelf } from "./storage.js";
-import { attribute, elements, type Target, tokens } from "./target.js";
+import { attribute, behind, elements, missing, type Target, targetOf, tokens } from "./target.js";
 import { languageOf, type Texts, textsFor } from "./texts.js";
+import { type Arrival, arrival, returned, Wish } from "./wish.js";
 
 /** What can be said of one form. Every member has an attribute of the same meaning, which is used when it is missing. */
 export interface GuardOptions {
@@ -31,9 +30,7 @@ export interface GuardOptions {
 export interface Submission {
   target: Target;
   submitter: HTMLElement | null;
-  /** Another navigation was asked for after this one. */
-  superseded_: boolean;
-  /** How often a page was about to be left since. */
+  /** How often the page was about to be left since: the first time for its sake, then for another navigation's. */
   departures_: number;
 }
 
@@ -42,7 +39,9 @@ export class FormGuard {
   options: GuardOptions = {};
   locked: Submission | undefined;
   notice_: Notice | undefined;
-  prepared_ = new WeakSet<HTMLInputElement>();
+  /** Something was sent from here. */
+  sent_ = false;
+  readonly wishes_ = new WeakMap<HTMLInputElement, Wish>();
 
   constructor(
     readonly form: HTMLFormElement,
@@ -70,29 +69,37 @@ export class FormGuard {
     return this.options.hold ?? this.form.hasAttribute("data-semel-hold");
   }
 
-  text(name: "saving" | "duplicate"): string {
-    return this.options.texts?.[name] ?? attribute(this.form, "data-semel-" + name) ?? textsFor(languageOf(this.form))[name];
+  text(name: "saving" | "duplicate", otherwise: keyof Texts = name): string {
+    const at = "data-semel-" + name; // the gateway writes it to its own field
+    const given = tokens(this.form)[0];
+    return this.options.texts?.[name] ?? attribute(this.form, at) ?? (given && attribute(given, at)) ?? textsFor(languageOf(this.form))[otherwise];
   }
 
-  /** The name of an input's record: a form may hold a token for each button that leads elsewhere. */
+  /** The name of an input's record, which holds keys of one kind: a form may hold a token for each button that leads elsewhere. */
   recordName_(input: HTMLInputElement): string {
     const index = tokens(this.form).indexOf(input);
-    return (this.draft ? `draft:${this.draft}` : `form:${this.name}`) + (index > 0 ? `#${index}` : "");
+    return (this.draft ? `draft:${this.draft}` : `form:${this.name}`) + (index < 0 ? "" : `#${index}`);
   }
 
-  /** Gives each rendering its key, once: that of the draft which is still open, or a new one. */
-  prepare_(here: Arrival = arrival(window)): void {
+  /**
+   * Gives each rendering its key, once: that of the draft which is still open, or has come back by Back, or a new one. A token stays: only
+   * the content can tell, when it is sent, whether an earlier one has to go on.
+   */
+  prepare_(here: Arrival = arrival()): void {
     const given = tokens(this.form);
     for (const input of given.length ? given : [this.ownField_()]) {
-      if (this.prepared_.has(input)) continue;
-      this.prepared_.add(input);
-      const record = this.shelf.get(this.recordName_(input));
+      if (this.wishes_.has(input)) continue;
       const token = isToken(input.value) ? input.value : undefined;
-      const suits = record && isToken(record.key) === (token !== undefined) ? record : undefined;
-      input.value = keyOfRendering(suits, here, token, Boolean(this.draft));
+      const record = this.shelf.get(this.recordName_(input));
+      const open = record && (record.ended ? returned(record, here) : record.digest ?? this.draft);
+      const goesOn = open && !(token && record.digest) ? record : undefined;
+      const key = goesOn?.key ?? token;
+      const wish = new Wish(this.form, key, goesOn?.digest, token && key);
+      this.wishes_.set(input, wish);
+      input.value = wish.key_;
       if (!token || this.draft) this.remember_(input, here);
     }
-    this.notice_ ??= new Notice(this.form);
+    if (!missing(this.form).length) this.notice_ ??= new Notice(this.form); // else a framework may be about to compare what is in the form
   }
 
   /** Also remembers a rendering that has not been sent: a copy of this tab, and of a named draft any tab, has its key. */
@@ -117,24 +124,26 @@ export class FormGuard {
   /** The input whose key this submission uses: the token right before the button, else the form's first. */
   keyInput_(submitter: HTMLElement | null): HTMLInputElement {
     const given = tokens(this.form);
-    return given.find((input) => input === submitter?.previousElementSibling) ?? given[0] ?? this.ownField_();
+    return given.find((input) => submitter && behind(this.form, input) === submitter) ?? given[0] ?? this.ownField_();
   }
 
   /** Writes down that this content is about to be sent, and puts its key into what is sent. */
   sign_(data: FormData, submitter: HTMLElement | null): void {
-    const here = arrival(window);
+    const here = arrival();
     this.prepare_(here);
     const input = this.keyInput_(submitter);
-    const token = isToken(input.value);
-    const name = this.recordName_(input);
     const names = new Set([this.field, ...tokens(this.form).map((each) => each.name)]);
     const goal: Part = ["", (submitter && attribute(submitter, "formaction")) ?? attribute(this.form, "action") ?? ""];
     const content = digest([goal, ...contentOf(data, names)]);
-    input.value = keyOfSubmission(input.value, this.shelf.get(name), content, token);
-    if (!token) data.set(this.field, input.value);
+    const before = input.value;
+    this.sent_ = true;
+    for (const [{ name, value }] of missing(this.form)) if (isToken(value)) data.append(name, value);
+    const name = this.recordName_(input);
+    const key = (input.value = this.wishes_.get(input)!.sign_(content, this.shelf.get(name), here));
+    if (key !== before || !isToken(key)) data.set(input.name, key);
     this.shelf.put(name, {
-      key: input.value, digest: content, page: here.page, text: this.text("duplicate"), language: languageOf(this.form),
-      entry: here.entry,
+      key, digest: content, page: here.page, text: this.text("duplicate"), language: languageOf(this.form), entry: here.entry,
+      goal: targetOf(this.form, submitter).url,
     });
   }
 
@@ -159,13 +168,13 @@ export class FormGuard {
     this.form.dispatchEvent(new CustomEvent("semel:unlock", { bubbles: true }));
   }
 
-  /** A definitive answer came while the page stayed: the next submission is another draft. A token stays what it is. */
+  /** A definitive answer came while the page stayed. */
   end(): void {
     const input = this.keyInput_(this.locked?.submitter ?? null);
     const name = this.recordName_(input);
     const record = this.shelf.get(name);
     if (record?.key === input.value) this.shelf.put(name, { ...record, ended: true });
-    if (!isToken(input.value)) input.value = newKey();
+    this.wishes_.get(input)?.end_();
     this.unlock();
   }
 

@@ -41,7 +41,7 @@ export function register(htmx: Htmx): void {
       if (underWay.has(element)) return false;
       underWay.set(element, ctx);
       ctx.fetch = async (action, request) => {
-        const response = await semelFetch(action, request, intentOf(element, ctx.request.action));
+        const response = await semelFetch(action, request, { ...intentOf(element, ctx.request.action), from: element });
         if ((await verdict(response)).ends) served.add(ctx);
         return response;
       };

@@ -1,9 +1,5 @@
-/**
- * Mints a key: a version 4 UUID, 122 random bits. It also works on plain http,
- * where crypto.randomUUID is missing.
- */
+/** Mints a key: a version 4 UUID, 122 random bits. On plain http crypto.randomUUID is missing. */
 export function newKey(): string {
-  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
   return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
     const random = crypto.getRandomValues(new Uint8Array(1))[0]! & 15;
     return (digit === "8" ? (random & 3) | 8 : random).toString(16);

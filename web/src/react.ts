@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { type Progress, type SemelInit, submission } from "./semel.js";
+import { type Progress, type SemelInit, type Sender, submission } from "./semel.js";
 
 const idle: Progress = { busy: false, state: "idle", replayed: false };
 
 /** An intent by its name, with its progress: what a component needs to send something once. */
 export function useIntent(intent: string, options: Omit<SemelInit, "intent"> = {}): Progress & {
-  send(input: RequestInfo | URL, init?: RequestInit): Promise<Response | undefined>;
+  send(input: RequestInfo | URL, init?: RequestInit, from?: object): Promise<Response | undefined>;
 } {
   const [progress, setProgress] = useState(idle);
   const [holder] = useState(() => ({ options }));
@@ -16,7 +16,7 @@ export function useIntent(intent: string, options: Omit<SemelInit, "intent"> = {
     sender.current = submission(intent, holder.options, setProgress);
     return () => sender.current.stop();
   }, [sender, intent, holder]);
-  const send = useCallback((input: RequestInfo | URL, init?: RequestInit) => sender.current.send(input, init), [sender]);
+  const send = useCallback<Sender["send"]>((...call) => sender.current.send(...call), [sender]);
   return { ...progress, send };
 }
 
@@ -28,7 +28,7 @@ export function useSemelSubmit(intent: string, options: Omit<SemelInit, "intent"
   const onSubmit = useCallback((event: { preventDefault(): void; currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const form = event.currentTarget;
-    return send(form.getAttribute("action") ?? location.href, { method: "POST", body: bodyOf(form) });
+    return send(form.getAttribute("action") ?? location.href, { method: "POST", body: bodyOf(form) }, form);
   }, [send]);
   return { ...progress, onSubmit };
 }

@@ -8,7 +8,7 @@ export { semelFetch, type SemelInit } from "./fetch.js";
 export { maxKeyLength, newKey, quoteKey } from "./key.js";
 export { type Patience, retrying, SemelError, type State, type Trouble, waitAfter } from "./send.js";
 export { type Progress, type Sender, submission } from "./submission.js";
-export { type Texts, texts, textsFor } from "./texts.js";
+export type { Texts } from "./texts.js";
 export { type WaitingTexts, waitingTexts } from "./waiting-texts.js";
 export { type Kind, type Problem, judge, replayed, retryAfter, type Verdict, verdict } from "./verdict.js";
 

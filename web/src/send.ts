@@ -81,7 +81,7 @@ export async function retrying(
   attempt: (signal: AbortSignal) => Promise<Response>,
   key: string,
   patience: Patience = {},
-  ended: () => void = () => undefined,
+  ended: (verdict: Verdict) => void = () => undefined,
 ): Promise<Answer> {
   const { timeout = defaultTimeoutMs, attempts = defaultAttempts, signal, onState } = patience;
   const until = performance.now() + timeout;
@@ -91,7 +91,7 @@ export async function retrying(
     const failure = await once(attempt, key, patience, until);
     if (!(failure instanceof SemelError)) {
       const { response, verdict, rest } = failure;
-      const served = verdict.ends ? ended : () => undefined;
+      const served = (): void => (verdict.ends ? ended(verdict) : undefined);
       if (verdict.definitive && rest) {
         const broken = (cause: unknown): SemelError => new SemelError("unknown", key, true, undefined, { cause });
         return { response: watched(response, served, broken), verdict: { ...verdict, ends: false } };

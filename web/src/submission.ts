@@ -16,8 +16,11 @@ export interface Progress {
 
 /** One intent of a page, sent one at a time. */
 export interface Sender {
-  /** Sends, or joins what is under way. It does not reject: the progress says what went wrong. */
-  send(input: RequestInfo | URL, init?: RequestInit): Promise<Response | undefined>;
+  /**
+   * Sends, or joins what is under way. It does not reject: the progress says what went wrong. from is the form or control that the person
+   * used; without it the wish is over when the person edits anything on the page after the answer.
+   */
+  send(input: RequestInfo | URL, init?: RequestInit, from?: object): Promise<Response | undefined>;
   /** Stops waiting and reporting. The key is kept. */
   stop(): void;
 }
@@ -27,12 +30,13 @@ export function submission(intent: string, options: Omit<SemelInit, "intent">, t
   let current: Promise<Response | undefined> | undefined;
   let control = new AbortController();
   let told = tell;
-  const run = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response | undefined> => {
+  const run = async (input: RequestInfo | URL, init: RequestInit | undefined, from: object): Promise<Response | undefined> => {
     told({ busy: true, state: "sending", replayed: false });
     try {
       const response = await semelFetch(input, { ...init, signal: control.signal }, {
         ...options,
         intent,
+        from,
         onState: (state) => {
           told({ busy: true, state: state.name, replayed: false });
           options.onState?.(state);
@@ -47,12 +51,13 @@ export function submission(intent: string, options: Omit<SemelInit, "intent">, t
       current = undefined;
     }
   };
-  return {
-    send: (input, init) => (current ??= run(input, init)),
+  const sender: Sender = {
+    send: (input, init, from = sender) => (current ??= run(input, init, from)),
     stop() {
       told = () => undefined;
       control.abort();
       control = new AbortController();
     },
   };
+  return sender;
 }

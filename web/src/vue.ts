@@ -4,10 +4,10 @@ import { type Progress, type SemelInit, submission } from "./semel.js";
 /** An intent by its name, with its progress: what a component needs to send something once. */
 export function useIntent(intent: string, options: Omit<SemelInit, "intent"> = {}): {
   progress: Readonly<Ref<Progress>>;
-  send(input: RequestInfo | URL, init?: RequestInit): Promise<Response | undefined>;
+  send(input: RequestInfo | URL, init?: RequestInit, from?: object): Promise<Response | undefined>;
 } {
   const progress = shallowRef<Progress>({ busy: false, state: "idle", replayed: false });
   const sender = submission(intent, options, (next) => (progress.value = next));
   if (getCurrentScope()) onScopeDispose(() => sender.stop());
-  return { progress, send: (input, init) => sender.send(input, init) };
+  return { progress, send: sender.send };
 }

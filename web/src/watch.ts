@@ -1,10 +1,10 @@
-import { arrival, settle, settleByPage } from "./draft.js";
 import { FormGuard, type GuardOptions, type Submission } from "./guard-form.js";
 import { announce } from "./lock.js";
 import { cookieName, ends, formatOutcomes, idOf, type Outcome, outcomesIn, outcomesOfMeta } from "./outcome.js";
 import { attempt, shelf } from "./storage.js";
-import { attribute, targetOf, tokens } from "./target.js";
+import { attribute, drawn, inherit, putBack, takeOut, targetOf, tokens } from "./target.js";
 import { languageOf, textsFor } from "./texts.js";
+import { arrival, settle } from "./wish.js";
 
 /** A form's guard, for scripts. */
 export interface Guarded {
@@ -25,6 +25,8 @@ interface Current {
 /** Watches the forms of one document. */
 export class Watch {
   private readonly guards_ = new WeakMap<HTMLFormElement, FormGuard>();
+  /** The guards of forms with tokens, by the forms' names. */
+  private readonly named_ = new Map<string, FormGuard>();
   private readonly locked_ = new Set<FormGuard>();
   private readonly shelves_ = { tab: shelf(() => sessionStorage), origin: shelf(() => localStorage) };
   /** The submission whose submit event is being dispatched, or whose fields are being collected. */
@@ -33,13 +35,12 @@ export class Watch {
   signed_: Current | undefined;
   /** The same, when its navigation has begun and none was asked for since. */
   sent_: Current | undefined;
-  /** The last click: its detail is 2 for the second click of a double click. */
+  /** The last click. */
   click_: MouseEvent | undefined;
 
   start(): void {
-    this.settleOnArrival_();
-    for (const form of Array.from(document.forms)) this.prepare_(form);
-    new MutationObserver((changes) => this.added_(changes)).observe(document, { childList: true, subtree: true });
+    if (document.readyState === "loading") this.early_();
+    else this.begin_();
     const listen = (type: string, listener: (event: never) => void, capture = true): void =>
       window.addEventListener(type, listener as EventListener, capture);
     listen("submit", (event: SubmitEvent) => this.onSubmit_(event));
@@ -65,9 +66,39 @@ export class Watch {
     document.addEventListener("visibilitychange", () => this.settleHere_(true));
     const { cookieStore, navigation } = window as { cookieStore?: EventTarget; navigation?: EventTarget };
     cookieStore?.addEventListener("change", () => this.settleHere_(false));
-    // Stop, Escape, or the person chose to stay: the submission was given up, and its key is kept.
-    navigation?.addEventListener("navigateerror", () => this.unlock_());
+    // Stop, Escape, another navigation, or the person chose to stay: the submission was given up, and its key is kept. An earlier one's error,
+    // such as that of a 204, comes when the next submission begins.
+    navigation?.addEventListener("navigateerror", () => {
+      this.unlock_((guard) => guard === this.sent_?.guard);
+      this.sent_ = undefined;
+    });
     navigation?.addEventListener("navigate", (event) => this.onNavigate_(event as Navigate));
+  }
+
+  begin_(): void {
+    this.settleOnArrival_();
+    for (const form of Array.from(document.forms)) this.prepare_(form);
+    new MutationObserver((changes) => this.added_(changes)).observe(document, { childList: true, subtree: true });
+  }
+
+  /**
+   * Frameworks compare the page with their own rendering, and draw it anew when there is more in it. So the tokens are out of the page before the
+   * first of their scripts can run: observers of mutations run before any other script. They come back before handlers of DOMContentLoaded run, but not
+   * into what a framework has taken over: there they are added to what is sent.
+   */
+  early_(): void {
+    const parsing = new MutationObserver(takeOut);
+    parsing.observe(document, { childList: true, subtree: true });
+    takeOut();
+    const once = { capture: true, once: true };
+    const back = (): void => Array.from(document.forms).filter((form) => !drawn(form)).forEach((form) => (putBack(form), this.prepare_(form)));
+    document.addEventListener("readystatechange", takeOut, once); // now come deferred scripts
+    window.addEventListener("DOMContentLoaded", () => {
+      parsing.disconnect();
+      this.begin_();
+      if (!Array.from(document.scripts).some(({ async, src }) => async && src.startsWith(location.origin))) back();
+    }, once);
+    window.addEventListener("load", back, once); // these scripts have run
   }
 
   guard(form: HTMLFormElement, options: GuardOptions = {}): Guarded {
@@ -89,9 +120,15 @@ export class Watch {
     const mode = attribute(form, "data-semel");
     const known = this.guards_.get(form);
     if (known || mode === "off") return known;
-    if (!wanted && mode === null && !tokens(form).length) return undefined;
-    const guard = new FormGuard(form, this.shelves_, nameOf(form));
+    const name = nameOf(form);
+    const before = this.named_.get(name);
+    // Drawn anew before anything was sent: the same form.
+    if (before && !tokens(form).length && !before.form.isConnected && !before.sent_) inherit(form, before.form);
+    const given = tokens(form).length > 0;
+    if (!wanted && mode === null && !given) return undefined;
+    const guard = new FormGuard(form, this.shelves_, name);
     this.guards_.set(form, guard);
+    if (given) this.named_.set(name, guard);
     return guard;
   }
 
@@ -108,7 +145,7 @@ export class Watch {
     const forms = new Set<HTMLFormElement>();
     for (const node of changes.flatMap((change) => Array.from(change.addedNodes))) {
       if (!(node instanceof Element)) continue;
-      for (const element of [node, ...Array.from(node.querySelectorAll("form, input[data-semel-token]"))]) {
+      for (const element of [node, ...Array.from(node.querySelectorAll('form, input[value^="sm1."]'))]) {
         if (element instanceof HTMLFormElement) forms.add(element);
         else if (element instanceof HTMLInputElement && element.form) forms.add(element.form);
       }
@@ -126,15 +163,18 @@ export class Watch {
     if (submission.target.guarded_) {
       this.settleHere_(false);
       const stays = guard.stays || guard.locked?.target.window === "_blank";
-      if (guard.locked && (!stays || this.click_!?.detail > 1)) {
+      putBack(guard.form);
+      guard.prepare_();
+      const input = guard.keyInput_(submission.submitter);
+      if ((guard.locked && !stays) || guard.wishes_.get(input)!.again_) {
         event.preventDefault();
         event.stopImmediatePropagation();
         return;
       }
-      guard.prepare_();
-      this.forget_(idOf(guard.keyInput_(submission.submitter).value));
+      this.forget_(idOf(input.value));
       guard.locked = submission;
       this.locked_.add(guard);
+      this.sent_ = undefined;
     }
     const current = { guard, submission };
     this.current_ = current;
@@ -178,7 +218,7 @@ export class Watch {
 
   /** The page is about to be left: for the submission's sake the first time, for another's after that. */
   onDeparture_(_: BeforeUnloadEvent): void {
-    for (const { locked } of this.locked_) if (locked && ++locked.departures_ > 1) locked.superseded_ = true;
+    for (const { locked } of this.locked_) locked!.departures_++;
   }
 
   /** A navigation begins. The browser also reports one when the page's own form.submit() sends a form. */
@@ -194,7 +234,7 @@ export class Watch {
     for (const { guard, submission } of all.concat(this.sent_ ?? [])) {
       const input = guard.keyInput_(submission.submitter);
       const record = guard.shelf.get(guard.recordName_(input));
-      const left = submission.target.here && !submission.superseded_;
+      const left = submission.target.here && submission.departures_ < 2;
       if (record?.key === input.value) guard.shelf.put(guard.recordName_(input), { ...record, left });
     }
   }
@@ -225,21 +265,20 @@ export class Watch {
         guard.notice_?.hide(); // the answer is here: a page that replaces this one, or a download
         continue;
       }
+      const text = guard.text("duplicate", guard.locked!.target.window === "_blank" ? "elsewhere" : "duplicate");
       this.locked_.delete(guard);
       if (!ended) guard.unlock();
       else guard.end();
-      if (ended && outcome.word === "replayed") this.tell_(outcome, guard.text("duplicate"));
+      if (ended && outcome.word === "replayed") this.tell_(outcome, text);
     }
   }
 
   settleOnArrival_(): void {
-    const here = arrival(window);
+    const here = arrival();
     const metas = Array.from(document.querySelectorAll<HTMLMetaElement>('meta[name="semel-outcome"]'));
     const outcomes = [...told(), ...metas.flatMap((meta) => outcomesOfMeta(meta.content))];
-    const spokenOf = new Set(outcomes.map((outcome) => outcome.id));
     for (const shelf of Object.values(this.shelves_)) {
-      settleByPage(shelf, here, (record) => spokenOf.has(idOf(record.key)));
-      for (const { outcome, record } of settle(shelf, outcomes)) {
+      for (const { outcome, record } of settle(shelf, here, outcomes)) {
         if (outcome.word === "replayed") this.tell_(outcome, record.text, record.language);
       }
     }
@@ -264,7 +303,7 @@ interface Navigate extends Event {
 }
 
 function submissionOf(guard: FormGuard, submitter: HTMLElement | null): Submission {
-  return { target: targetOf(guard.form, submitter), submitter, superseded_: false, departures_: 0 };
+  return { target: targetOf(guard.form, submitter), submitter, departures_: 0 };
 }
 
 /** What this page's cookie tells; nothing in a sandboxed frame. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { semelFetch, type SemelInit } from "../src/fetch.js";
 import { quoteKey } from "../src/key.js";
 import { SemelError, waitAfter, type State } from "../src/send.js";
+import { storage } from "./page.js";
 
 /** What one attempt sent. */
 interface Sent {
@@ -14,17 +15,6 @@ type Reply = Response | Error | "hang";
 
 let sent: Sent[];
 let replies: ((attempt: Sent) => Reply | Promise<Reply>)[];
-
-function storage(): Storage {
-  const items = new Map<string, string>();
-  const box = {
-    getItem: (name: string) => items.get(name) ?? null,
-    setItem: (name: string, value: string) => void ((items.set(name, value)), ((box as Record<string, unknown>)[name] = value)),
-    removeItem: (name: string) => void (items.delete(name), delete (box as Record<string, unknown>)[name]),
-  };
-  for (const name of Object.keys(box)) Object.defineProperty(box, name, { enumerable: false });
-  return box as unknown as Storage;
-}
 
 beforeEach(() => {
   sent = [];

@@ -92,6 +92,9 @@ func (onlyForms) Form(*rewrite.Form) []byte           { return []byte(formMark) 
 func (onlyForms) Submitter(*rewrite.Submitter) []byte { return nil }
 func (onlyForms) Body() []byte                        { return nil }
 func (onlyForms) Base(string)                         {}
+func (onlyForms) Policy([]byte)                       {}
+func (onlyForms) Head(bool)                           {}
+func (onlyForms) End(bool) []byte                     { return nil }
 
 // load has a headless Chromium open the pages.
 func load(t *testing.T, pages any) map[string]seen {

@@ -16,6 +16,7 @@ const (
 	noscriptElement
 	svgElement
 	mathElement
+	headElement
 	scriptElement
 	plaintextElement
 	rawElement   // style and the like: markup in it is text, up to its end tag
@@ -37,6 +38,8 @@ func elementOf(name []byte) element {
 		return buttonElement
 	case "body":
 		return bodyElement
+	case "head":
+		return headElement
 	case "base":
 		return baseElement
 	case "meta":
@@ -61,6 +64,20 @@ func elementOf(name []byte) element {
 		return tableElement
 	default:
 		return ordinary
+	}
+}
+
+// inHead is whether an element can be in the head of a page, or around it.
+func (e element) inHead(name []byte) bool {
+	switch e { //nolint:exhaustive // the others are not
+	case headElement, baseElement, metaElement, templateElement, noscriptElement, scriptElement:
+		return true
+	case rawElement:
+		return string(name) == "style" || string(name) == "title" || string(name) == "noframes"
+	case ordinary:
+		return string(name) == "html" || string(name) == "link"
+	default:
+		return false
 	}
 }
 

@@ -22,6 +22,9 @@ func (tokens) Form(f *rewrite.Form) []byte {
 func (tokens) Submitter(*rewrite.Submitter) []byte { return nil }
 func (tokens) Body() []byte                        { return nil }
 func (tokens) Base(string)                         {}
+func (tokens) Policy([]byte)                       {}
+func (tokens) Head(bool)                           {}
+func (tokens) End(bool) []byte                     { return nil }
 
 func ExampleWriter() {
 	w := rewrite.NewWriter(os.Stdout, tokens{}, nil)

@@ -15,6 +15,9 @@ func (s stranger) Form(*rewrite.Form) []byte           { return s.mark }
 func (s stranger) Submitter(*rewrite.Submitter) []byte { return s.mark }
 func (s stranger) Body() []byte                        { return s.mark }
 func (stranger) Base(string)                           {}
+func (stranger) Policy([]byte)                         {}
+func (stranger) Head(bool)                             {}
+func (s stranger) End(bool) []byte                     { return s.mark }
 
 // FuzzRewrite writes any bytes at once and in pieces: what comes out is the same, and the page but for what is inserted.
 // Where pages are plain HTML, the forms are those of a parser.

@@ -86,7 +86,7 @@ func (w *Writer) open(p []byte, i int) int {
 	case isLetter(c):
 		s.closing = s.state == endTagOpen
 		s.state, s.tag = tagName, beforeName
-		w.named, w.what, w.whole = 0, ordinary, !s.closing
+		w.named, w.what, w.whole = 0, ordinary, true
 		return i
 	case s.state == tagOpen && c == '/':
 		s.state = endTagOpen
@@ -126,13 +126,18 @@ func (w *Writer) readName(p []byte, i int) int {
 // endName decides whether the rest of the tag has to be kept.
 func (w *Writer) endName() {
 	w.what = elementOf(w.name[:w.named])
+	if w.scan.closing {
+		w.whole = w.whole && (w.what == bodyElement || w.what == headElement)
+		return
+	}
 	w.whole = w.whole && (w.what.inserts() || len(w.outline.foreign.open) > 0)
 }
 
 // suspend is called at the end of a chunk: it passes on what can be, and keeps what is needed of an unfinished tag.
 func (w *Writer) suspend() {
-	unfinished := w.scan.state == tagOpen || w.scan.state == tagName || w.scan.state == tagBody
-	if !unfinished || !w.whole && w.scan.state != tagOpen || w.stats.GaveUp != Looking {
+	begun := w.scan.state == tagOpen || w.scan.state == endTagOpen
+	unfinished := begun || w.scan.state == tagName || w.scan.state == tagBody
+	if !unfinished || !w.whole && !begun || w.stats.GaveUp != Looking {
 		w.emit(len(w.chunk))
 		w.tag, w.start = w.tag[:0], 0
 		return
@@ -160,14 +165,16 @@ func (w *Writer) suspend() {
 // mayTakeBefore is whether the unfinished tag may be one that something is inserted before.
 func (w *Writer) mayTakeBefore() bool {
 	switch {
-	case w.scan.state == tagOpen:
+	case w.scan.state == tagOpen, w.scan.state == endTagOpen:
 		return true
 	case w.scan.closing:
-		return false
+		name := w.name[:w.named]
+		return w.what == bodyElement || w.what == headElement || w.scan.state == tagName && (isPrefix(name, "body") || isPrefix(name, "head"))
 	case w.scan.state == tagBody:
-		return w.what == inputElement || w.what == buttonElement
+		return w.what == inputElement || w.what == buttonElement || w.what == bodyElement
 	default:
-		return isPrefix(w.name[:w.named], "input") || isPrefix(w.name[:w.named], "button")
+		name := w.name[:w.named]
+		return isPrefix(name, "input") || isPrefix(name, "button") || isPrefix(name, "body")
 	}
 }
 
@@ -182,9 +189,11 @@ func (w *Writer) endTag(end int) {
 	if w.scan.closing {
 		if o.foreign.end(name) {
 			o.end(w.what)
+			w.endElement()
 		}
 		return
 	}
+	w.pastHead = w.pastHead || !w.what.inHead(name) && w.what != bodyElement
 	tag := w.wholeTag(end)
 	if w.what == svgElement || w.what == mathElement || len(o.foreign.open) > 0 {
 		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash, w.what == formElement && !o.begins())
@@ -220,7 +229,18 @@ func (w *Writer) endTag(end int) {
 		if o.tooDeep() {
 			w.giveUp(TooDeep)
 		}
-	case ordinary, svgElement, mathElement:
+	case ordinary, headElement, svgElement, mathElement:
+	}
+}
+
+// endElement is called behind the ">" of an end tag that is not one of svg or math.
+func (w *Writer) endElement() {
+	switch {
+	case !w.whole || !w.takesElements():
+	case w.what == bodyElement:
+		w.insertBefore(w.insert.End(false))
+	case w.what == headElement:
+		w.endHead(true)
 	}
 }
 
@@ -259,17 +279,21 @@ func (w *Writer) form(tag []byte, end int) {
 
 // button takes the start tag of a button or an input.
 func (w *Writer) button(tag []byte) {
-	if w.outline.selects {
+	if w.outline.selects || tag == nil && w.what == inputElement { // an input that long is a hidden field
 		return
 	}
 	if tag == nil {
 		w.stats.LongTags++
 		return
 	}
-	if !submits(tag) || !w.submitter.read(tag, w.what == buttonElement, w.outline.enclosing()) {
+	if !submits(tag) && (w.what != inputElement || !isImage(tag)) || !w.submitter.read(tag, w.what == buttonElement, w.outline.enclosing()) {
 		return
 	}
-	inserted := w.insert.Submitter(&w.submitter.Submitter)
+	w.insertBefore(w.insert.Submitter(&w.submitter.Submitter))
+}
+
+// insertBefore inserts before the tag that was read last.
+func (w *Writer) insertBefore(inserted []byte) {
 	switch {
 	case len(inserted) == 0:
 	case w.held > 0: // the tag began in a chunk before
@@ -289,8 +313,10 @@ func (w *Writer) once(tag []byte, end int) {
 	case bodyElement:
 		if !w.hasBody {
 			w.hasBody = true
+			w.endHead(false)
 			w.insertAt(end, w.insert.Body())
 		}
+		w.pastHead = true
 	case baseElement:
 		href := attribute{name: "href"}
 		if find(tag, nil, &href); href.has && !w.hasBase {
@@ -301,7 +327,38 @@ func (w *Writer) once(tag []byte, end int) {
 		if !w.declared && shifts(declares(tag)) {
 			w.giveUp(WrongCharset)
 		}
+		equiv, content := attribute{name: "http-equiv"}, attribute{name: "content"}
+		if find(tag, nil, &equiv, &content); !w.pastHead && equalFold(equiv.value, "content-security-policy") {
+			w.insert.Policy(content.value)
+		}
 	}
+}
+
+// endHead is called before the tag that was read last. Behind other elements it is none of the head.
+func (w *Writer) endHead(closed bool) {
+	if w.hasHead || w.pastHead || len(w.tag) > 0 && w.held == 0 { // the last: a part of the tag is written
+		return
+	}
+	w.hasHead = true
+	if w.held == 0 {
+		w.emit(w.start)
+	}
+	w.insert.Head(closed)
+}
+
+// endPage is called when no more of the page comes.
+func (w *Writer) endPage() {
+	if w.err == nil && w.scan.state == inText && w.takesElements() {
+		if end := w.insert.End(true); len(end) > 0 {
+			w.stats.Inserted++
+			w.write(end)
+		}
+	}
+}
+
+// takesElements reports whether an element that begins here is one of the page, for browsers with scripts.
+func (w *Writer) takesElements() bool {
+	return w.stats.GaveUp == Looking && !w.inNoscript && len(w.outline.templates) == 0 && len(w.outline.foreign.open) == 0
 }
 
 // insertAt inserts at an index of the chunk.

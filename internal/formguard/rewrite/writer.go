@@ -23,14 +23,22 @@ var ErrClosed = errors.New("rewrite: writer is closed")
 type Inserter interface {
 	// Form is called for every form that begins, and is inserted right behind its start tag.
 	Form(form *Form) []byte
-	// Submitter is called for every button that says itself where or how it sends a form, and is inserted right before
-	// its tag.
+	// Submitter is called for every button that says itself where or how it sends a form, and for every image button, and
+	// is inserted right before its tag.
 	Submitter(submitter *Submitter) []byte
 	// Body is called once, and is inserted right behind the start tag of the body. A page without that tag has no body here.
 	Body() []byte
 	// Base is called once, with the value of the first base element that has href, as it is written. Browsers resolve the
 	// actions of all forms against it, including those before it.
 	Base(href string)
+	// Policy is called with the content of every meta element in the head that sets a Content-Security-Policy.
+	Policy(content []byte)
+	// Head is called once, where the head ends: before its end tag, or else before the start tag of the body, when all
+	// before is written. A page without these tags has no head here.
+	Head(closed bool)
+	// End is called at every end tag of the body, before which its result is inserted, and behind the page, at its end,
+	// unless an element that began there would be text.
+	End(behind bool) []byte
 }
 
 // Options are those of a Writer. The zero value is complete.
@@ -59,7 +67,7 @@ type Stats struct {
 	Inserted  int    // how often something was inserted
 	Bytes     int64  // of the page, as written to the Writer
 	Untouched int64  // of these, bytes that were passed on without being looked at
-	LongTags  int    // forms, buttons and inputs whose tags were longer than MaxTag, which got nothing
+	LongTags  int    // forms and buttons whose tags were longer than MaxTag, which got nothing
 	GaveUp    Reason // why the page is looked at no longer
 }
 
@@ -83,7 +91,9 @@ type Writer struct {
 
 	submitter openSubmitter
 
-	hasBody, hasBase bool
+	hasBody, hasBase, hasHead bool
+	// pastHead is set once an element begins that cannot be in a head.
+	pastHead bool
 
 	// The chunk that is being written: chunk[:sent] is passed on.
 	chunk []byte
@@ -120,8 +130,8 @@ func NewWriter(dst io.Writer, insert Inserter, options *Options) *Writer {
 	return w
 }
 
-// Write passes p on with what is inserted into it. Of p at most the beginning of a button's or an input's tag is held back,
-// until the tag is complete. An error is one of the destination, and stays.
+// Write passes p on with what is inserted into it. Of p at most the beginning of a tag is held back, of a button, an input or
+// the end of the body, until the tag is complete. An error is one of the destination, and stays.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
@@ -169,6 +179,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.emit(w.sent)
+	w.endPage()
 	err := w.err
 	w.err = ErrClosed
 	w.outline, w.outside, w.forms, w.submitter, w.tag = outline{}, outline{}, forms{}, openSubmitter{}, nil

@@ -73,6 +73,11 @@ func (r *recorder) Body() []byte {
 
 func (r *recorder) Base(href string) { r.bases = append(r.bases, href) }
 
+func (*recorder) Policy([]byte) {}
+func (*recorder) Head(bool)     {}
+
+func (*recorder) End(bool) []byte { return nil }
+
 // rewritten is the page after the rewriter, written in pieces of some length (0: at once).
 func rewritten(tb testing.TB, page string, piece int, options *rewrite.Options) (string, *recorder, rewrite.Stats) {
 	tb.Helper()

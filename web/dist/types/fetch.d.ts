@@ -6,6 +6,11 @@ export interface SemelInit extends Patience {
      * name each call is a wish of its own.
      */
     intent?: string;
+    /**
+     * The form or control that the person used, or a component's own object: after the answer the same content goes on with its key, so that a
+     * second click gets the first answer, until the person edits the form, or the page resets it or calls renew.
+     */
+    from?: object;
     /** Whether the intent is one in every tab of the origin. Default true; false: one in each tab. */
     shared?: boolean;
     /** The key, if the caller keeps it. Default: that of the request's Idempotency-Key header. With a key, intent only shares concurrent calls. */

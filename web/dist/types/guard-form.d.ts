@@ -1,8 +1,8 @@
-import { type Arrival } from "./draft.js";
 import { Notice } from "./lock.js";
 import { type Shelf } from "./storage.js";
 import { type Target } from "./target.js";
 import { type Texts } from "./texts.js";
+import { type Arrival, Wish } from "./wish.js";
 /** What can be said of one form. Every member has an attribute of the same meaning, which is used when it is missing. */
 export interface GuardOptions {
     /** The name of the hidden field that carries the key. Default: data-semel-field, else semel_key. */
@@ -26,9 +26,7 @@ export interface GuardOptions {
 export interface Submission {
     target: Target;
     submitter: HTMLElement | null;
-    /** Another navigation was asked for after this one. */
-    superseded_: boolean;
-    /** How often a page was about to be left since. */
+    /** How often the page was about to be left since: the first time for its sake, then for another navigation's. */
     departures_: number;
 }
 /** What the guard of one form knows. */
@@ -42,7 +40,9 @@ export declare class FormGuard {
     options: GuardOptions;
     locked: Submission | undefined;
     notice_: Notice | undefined;
-    prepared_: WeakSet<HTMLInputElement>;
+    /** Something was sent from here. */
+    sent_: boolean;
+    readonly wishes_: WeakMap<HTMLInputElement, Wish>;
     constructor(form: HTMLFormElement, shelves_: {
         tab: Shelf;
         origin: Shelf;
@@ -52,10 +52,13 @@ export declare class FormGuard {
     get shelf(): Shelf;
     get stays(): boolean;
     get holds(): boolean;
-    text(name: "saving" | "duplicate"): string;
-    /** The name of an input's record: a form may hold a token for each button that leads elsewhere. */
+    text(name: "saving" | "duplicate", otherwise?: keyof Texts): string;
+    /** The name of an input's record, which holds keys of one kind: a form may hold a token for each button that leads elsewhere. */
     recordName_(input: HTMLInputElement): string;
-    /** Gives each rendering its key, once: that of the draft which is still open, or a new one. */
+    /**
+     * Gives each rendering its key, once: that of the draft which is still open, or has come back by Back, or a new one. A token stays: only
+     * the content can tell, when it is sent, whether an earlier one has to go on.
+     */
     prepare_(here?: Arrival): void;
     /** Also remembers a rendering that has not been sent: a copy of this tab, and of a named draft any tab, has its key. */
     remember_(input: HTMLInputElement, here: Arrival): void;
@@ -68,7 +71,7 @@ export declare class FormGuard {
     strip_(data: FormData): void;
     show(): void;
     unlock(): void;
-    /** A definitive answer came while the page stayed: the next submission is another draft. A token stays what it is. */
+    /** A definitive answer came while the page stayed. */
     end(): void;
     /** Says when the frame that gets the answer has it, and whether it is a definitive one. */
     watchFrame_(name: string, settle: (answer: {

@@ -1,7 +1,4 @@
-/**
- * Mints a key: a version 4 UUID, 122 random bits. It also works on plain http,
- * where crypto.randomUUID is missing.
- */
+/** Mints a key: a version 4 UUID, 122 random bits. On plain http crypto.randomUUID is missing. */
 export declare function newKey(): string;
 /** The longest key that servers have to accept. */
 export declare const maxKeyLength = 255;

@@ -56,6 +56,6 @@ export interface Answer {
  * come whole and the key has served.
  * @throws SemelError when patience ends first; the signal's reason when it is aborted.
  */
-export declare function retrying(attempt: (signal: AbortSignal) => Promise<Response>, key: string, patience?: Patience, ended?: () => void): Promise<Answer>;
+export declare function retrying(attempt: (signal: AbortSignal) => Promise<Response>, key: string, patience?: Patience, ended?: (verdict: Verdict) => void): Promise<Answer>;
 /** Adds the key to a request's headers. */
 export declare function withKey(headers: HeadersInit | undefined, key: string): Headers;

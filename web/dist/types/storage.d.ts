@@ -10,8 +10,10 @@ export interface Record {
     entry?: string | undefined;
     /** The page's address, for browsers that do not name history entries. */
     page?: string;
+    /** The address that it was sent to, without its fragment. */
+    goal?: string | undefined;
     /** The page went away while the submission was the last navigation that was asked for. */
-    left?: boolean;
+    left?: boolean | undefined;
     /** What to say when the answer was a repetition's, and in which language. */
     text?: string;
     language?: string;

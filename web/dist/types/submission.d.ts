@@ -13,8 +13,11 @@ export interface Progress {
 }
 /** One intent of a page, sent one at a time. */
 export interface Sender {
-    /** Sends, or joins what is under way. It does not reject: the progress says what went wrong. */
-    send(input: RequestInfo | URL, init?: RequestInit): Promise<Response | undefined>;
+    /**
+     * Sends, or joins what is under way. It does not reject: the progress says what went wrong. from is the form or control that the person
+     * used; without it the wish is over when the person edits anything on the page after the answer.
+     */
+    send(input: RequestInfo | URL, init?: RequestInit, from?: object): Promise<Response | undefined>;
     /** Stops waiting and reporting. The key is kept. */
     stop(): void;
 }

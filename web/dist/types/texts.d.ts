@@ -4,6 +4,8 @@ export interface Texts {
     saving: string;
     /** Shown and announced after a repetition was answered by the first attempt's answer. */
     duplicate: string;
+    /** The same, when the answer is in another tab. */
+    elsewhere: string;
 }
 /** The texts by language. English is used for every other language. */
 export declare const texts: Readonly<Record<"en" | "sv" | "hi" | "zh", Texts>>;

@@ -20,6 +20,8 @@ interface Current {
 /** Watches the forms of one document. */
 export declare class Watch {
     private readonly guards_;
+    /** The guards of forms with tokens, by the forms' names. */
+    private readonly named_;
     private readonly locked_;
     private readonly shelves_;
     /** The submission whose submit event is being dispatched, or whose fields are being collected. */
@@ -28,9 +30,16 @@ export declare class Watch {
     signed_: Current | undefined;
     /** The same, when its navigation has begun and none was asked for since. */
     sent_: Current | undefined;
-    /** The last click: its detail is 2 for the second click of a double click. */
+    /** The last click. */
     click_: MouseEvent | undefined;
     start(): void;
+    begin_(): void;
+    /**
+     * Frameworks compare the page with their own rendering, and draw it anew when there is more in it. So the tokens are out of the page before the
+     * first of their scripts can run: observers of mutations run before any other script. They come back before handlers of DOMContentLoaded run, but not
+     * into what a framework has taken over: there they are added to what is sent.
+     */
+    early_(): void;
     guard(form: HTMLFormElement, options?: GuardOptions): Guarded;
     guardOf_(form: HTMLFormElement, wanted?: boolean): FormGuard | undefined;
     guardIn_({ target }: Event): FormGuard | undefined;
