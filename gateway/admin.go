@@ -3,57 +3,62 @@ package gateway
 import (
 	"context"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/must"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/semel-dev/semel"
 )
+
+// View is a gateway as its operators see it.
+type View struct {
+	// Guard has the records of the gateway's store.
+	Guard *semel.Guard
+	// Routes has one entry for each rule, and a last one for requests that no rule matches.
+	Routes []Route
+	// Settings are the configuration, without secrets.
+	Settings []Setting
+	// Metrics holds the counters and histograms. Reading it never queries the store.
+	Metrics prometheus.Gatherer
+	// Ended is closed when event streams have to end.
+	Ended <-chan struct{}
+}
+
+// Operators serve the people who run a gateway, besides health and metrics.
+type Operators struct {
+	// Admin serves /v1/ on [Gateway.AdminHandler], and Console /console/. A nil handler answers 404.
+	Admin, Console http.Handler
+	// Run, unless nil, runs while the gateway serves, and returns when its context ends.
+	Run func(context.Context)
+}
 
 // AdminHandler is for operators and their machines, and not to be reachable by
 // callers: /healthz (the process lives), /readyz (it takes requests: not
-// draining, the store takes claims, and its server is fit), /metrics (Prometheus) and, for those
-// who have one of [Config.AdminTokens], the admin API under /v1/ and the console under
-// /console/. Each handler counts wrong tokens for itself.
+// draining, the store takes claims, and its server is fit), /metrics (Prometheus), and what
+// [Config.Operators] has made.
 func (g *Gateway) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", g.serveReady)
 	mux.Handle("GET /metrics", g.metrics.handler())
-	api := must.Get(adminapi.New(g.guard, &adminapi.Options{Tokens: g.config.AdminTokens, Logger: g.log}))
-	mux.Handle("/v1/", api) // it says that it is off where operators have no tokens
-	if len(g.config.AdminTokens) > 0 {
-		mux.Handle(console.Path, must.Get(console.New(g.guard, console.Options{
-			API: api, Logger: g.log, History: g.history, LiveClaims: g.config.Guard.LiveClaims,
-			Prometheus: g.config.PrometheusURL, Done: g.streams, OutcomeLog: g.config.OutcomeLog,
-			Routes: g.shownRoutes(), Rules: g.config.Rules, Settings: g.config.settings(),
-		})))
+	for path, handler := range map[string]http.Handler{"/v1/": g.operators.Admin, "/console/": g.operators.Console} {
+		if handler != nil {
+			mux.Handle(path, handler)
+		}
 	}
 	return mux
 }
 
-// warnOpenTokens says in the log that tokens could be read on their way.
-func (c *Config) warnOpenTokens() {
-	if len(c.AdminTokens) > 0 && !onLoopback(c.AdminListen) {
-		c.Logger.LogAttrs(context.Background(), slog.LevelWarn,
-			"admin tokens can be read on the way: the admin address is not on loopback and has no TLS; put a tunnel or a TLS proxy in front of it",
-			slog.String("address", c.AdminListen))
+// makeOperators calls Config.Operators.
+func (g *Gateway) makeOperators() error {
+	if g.config.Operators == nil {
+		return nil
 	}
-}
-
-// onLoopback reports whether no other machine can reach an address.
-func onLoopback(address string) bool {
-	if address == adminOff {
-		return true
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
+	made, err := g.config.Operators(View{
+		Guard: g.guard, Routes: g.shownRoutes(), Settings: g.config.settings(), Metrics: g.metrics.counted, Ended: g.streams,
+	})
+	g.operators = made
+	return err
 }
 
 func say(w http.ResponseWriter, status int, text string) {

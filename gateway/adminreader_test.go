@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,14 +34,13 @@ func (p *pipes) Close() error {
 
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// operators serves the admin address of a gateway, and calls test with a function that connects to it.
-func operators(t *testing.T, test func(connect func() net.Conn)) {
+// servesOperators serves the admin address of a gateway, and calls test with a function that connects to it.
+func servesOperators(t *testing.T, test func(connect func() net.Conn)) {
 	t.Helper()
 	records := memstore.New(nil)
-	g := must.Get(gateway.New(&gateway.Config{
-		Upstream: "http://127.0.0.1:1", Store: records, Guard: semel.Options{SweepEvery: -1},
-		AdminTokens: []gateway.AdminToken{must.Get(gateway.NewAdminToken("alice", strings.Repeat("a", 40), false))},
-	}))
+	config := &gateway.Config{Upstream: "http://127.0.0.1:1", Store: records, Guard: semel.Options{SweepEvery: -1}}
+	withTokens(t, config)
+	g := must.Get(gateway.New(config))
 	front, admin := &pipes{make(chan net.Conn)}, &pipes{make(chan net.Conn)}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -63,7 +61,7 @@ func operators(t *testing.T, test func(connect func() net.Conn)) {
 func TestAdminReaderThatStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		operators(t, func(connect func() net.Conn) {
+		servesOperators(t, func(connect func() net.Conn) {
 			near := connect()
 			if _, err := io.WriteString(near, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -93,7 +91,7 @@ func TestAdminWriterThatDrips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				operators(t, func(connect func() net.Conn) {
+				servesOperators(t, func(connect func() net.Conn) {
 					near := connect()
 					read := make(chan struct{})
 					go func() {

@@ -10,16 +10,29 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
 const operatorToken = "0123456789abcdef0123456789abcdef"
 
-func tokens(t *testing.T) []gateway.AdminToken {
+func tokens(t *testing.T) []adminapi.Token {
 	t.Helper()
-	alice := must.Get(gateway.NewAdminToken("alice", operatorToken, false))
-	return []gateway.AdminToken{alice}
+	return []adminapi.Token{must.Get(adminapi.NewToken("alice", operatorToken, false))}
+}
+
+// withTokens gives operators the admin API and the console.
+func withTokens(t *testing.T, c *gateway.Config) {
+	t.Helper()
+	c.Operators = operators.Of(c, operators.Options{Tokens: tokens(t)})
+}
+
+// newWith makes a gateway with these tokens.
+func newWith(c *gateway.Config, tokens []adminapi.Token) (*gateway.Gateway, error) {
+	c.Operators = operators.Of(c, operators.Options{Tokens: tokens})
+	return gateway.New(c)
 }
 
 // TestAdminTokens cancels an intent over the admin address; the request that
@@ -27,7 +40,7 @@ func tokens(t *testing.T) []gateway.AdminToken {
 func TestAdminTokens(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int64
-	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) { executed.Add(1) }), func(c *gateway.Config) { c.AdminTokens = tokens(t) })
+	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) { executed.Add(1) }), func(c *gateway.Config) { withTokens(t, c) })
 	check(t, "no token", d.operate(t, http.MethodGet, "/v1/records"), 401, "token-missing")
 	if r := d.send(t, http.MethodPost, "/orders", "item=1", "Idempotency-Key", "k1"); r.status != http.StatusOK {
 		t.Fatalf("got %d %s", r.status, r.body)
@@ -53,7 +66,7 @@ func TestAdminTokens(t *testing.T) {
 // TestAdminTokensOff asks a gateway without tokens.
 func TestAdminTokensOff(t *testing.T) {
 	t.Parallel()
-	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), nil)
+	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), func(c *gateway.Config) { c.Operators = operators.Of(c, operators.Options{}) })
 	check(t, "off", d.operate(t, http.MethodGet, "/v1/records", "Authorization", "Bearer "+operatorToken), 404, "admin-api-off")
 }
 
@@ -66,9 +79,9 @@ func TestAdminTokensInTheClear(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		s := memstore.New(nil)
-		g := must.Get(gateway.New(&gateway.Config{
-			Upstream: "http://127.0.0.1:1", Store: s, AdminListen: address, AdminTokens: tokens(t), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		}))
+		g := must.Get(newWith(&gateway.Config{
+			Upstream: "http://127.0.0.1:1", Store: s, AdminListen: address, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}, tokens(t)))
 		if got := strings.Contains(log.String(), "can be read on the way"); got != warned {
 			t.Errorf("%q: warned is %v, want %v: %s", address, got, warned, log.String())
 		}
@@ -84,11 +97,11 @@ func TestAdminTokensInTheClear(t *testing.T) {
 func TestAdminTokensNeedALister(t *testing.T) {
 	t.Parallel()
 	blind := struct{ semel.Store }{store(t)}
-	_, err := gateway.New(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: blind, AdminTokens: tokens(t)})
+	_, err := newWith(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: blind}, tokens(t))
 	if err == nil || !strings.Contains(err.Error(), "cannot show its records") {
 		t.Errorf("a blind store: got %v", err)
 	}
-	_, err = gateway.New(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: store(t), AdminTokens: append(tokens(t), tokens(t)...)})
+	_, err = newWith(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: store(t)}, append(tokens(t), tokens(t)...))
 	if err == nil || !strings.Contains(err.Error(), "the same name") {
 		t.Errorf("the same token twice: got %v", err)
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -15,19 +16,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/operator"
-	"github.com/semel-dev/semel/outcomelog/archive"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 )
 
-// Defaults of a [Config]. Those that the command line states in its help are exported.
+// Defaults of a [Config].
 const (
-	DefaultDialTimeout   = 5 * time.Second
-	DefaultAnswerTimeout = 60 * time.Second
-	DefaultDrainTimeout  = 30 * time.Second
-
+	defaultDialTimeout         = 5 * time.Second
+	defaultAnswerTimeout       = 60 * time.Second
+	defaultDrainTimeout        = 30 * time.Second
 	defaultUpstreamIdleTimeout = 4 * time.Second
 	defaultReadHeaderTimeout   = 10 * time.Second
 	defaultBodyIdleTimeout     = 60 * time.Second
@@ -88,14 +86,15 @@ type Config struct {
 	// Listen and AdminListen are the addresses of [Gateway.Run]. Defaults
 	// 127.0.0.1:8080 and 127.0.0.1:8081; AdminListen "off" for none.
 	Listen, AdminListen string
-	// AdminTokens let operators use the admin API under /v1/ of the admin
-	// handler; without any it is off. The store must be a [semel.Lister] then.
-	AdminTokens []AdminToken
-	// OutcomeLog keeps the outcome of requests that ran, for operators to search it in the console. The caller closes it after the
-	// gateway. Default: nil, outcomes are in log lines only.
-	OutcomeLog *archive.Archive
-	// PrometheusURL is the page that the console links to for the counts of all processes. Default: none.
-	PrometheusURL string
+	// Operators makes the admin API and the console. [New] calls it once, and returns its error. Default: neither exists.
+	Operators func(View) (Operators, error)
+	// OutcomeLog keeps the outcome of requests that ran, such as an archive.Archive, which the console searches. The caller closes it
+	// after the gateway. Default: nil, outcomes are in log lines only.
+	OutcomeLog interface {
+		Keep(context.Context, outcomelog.Event)
+		Dropped() uint64 // events that were not kept
+		Retention() time.Duration
+	}
 	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on.
 	CertFile, KeyFile string
 	// ClientCAFile (PEM) verifies client certificates, where callers send one.
@@ -141,13 +140,13 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 		return nil, nil, errors.New("gateway: config is nil")
 	}
 	out := *c
-	out.DialTimeout = cmp.Or(out.DialTimeout, DefaultDialTimeout)
-	out.AnswerTimeout = cmp.Or(out.AnswerTimeout, DefaultAnswerTimeout)
+	out.DialTimeout = cmp.Or(out.DialTimeout, defaultDialTimeout)
+	out.AnswerTimeout = cmp.Or(out.AnswerTimeout, defaultAnswerTimeout)
 	out.UpstreamIdleTimeout = cmp.Or(out.UpstreamIdleTimeout, defaultUpstreamIdleTimeout)
 	out.ReadHeaderTimeout = cmp.Or(out.ReadHeaderTimeout, defaultReadHeaderTimeout)
 	out.BodyIdleTimeout = cmp.Or(out.BodyIdleTimeout, defaultBodyIdleTimeout)
 	out.IdleTimeout = cmp.Or(out.IdleTimeout, defaultIdleTimeout)
-	out.DrainTimeout = cmp.Or(out.DrainTimeout, DefaultDrainTimeout)
+	out.DrainTimeout = cmp.Or(out.DrainTimeout, defaultDrainTimeout)
 	out.MaxHeaderBytes = cmp.Or(out.MaxHeaderBytes, defaultMaxHeaderBytes)
 	out.MaxPageBytes = cmp.Or(out.MaxPageBytes, defaultMaxPageBytes)
 	out.Listen = cmp.Or(out.Listen, "127.0.0.1:8080")
@@ -157,7 +156,6 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	out.warnOpenTokens()
 	out.AnswerTimeout = max(0, out.AnswerTimeout) // to net/http, 0 is none
 	return &out, target, nil
 }
@@ -177,11 +175,6 @@ func (c *Config) check() (*url.URL, error) {
 		problem(err != nil, "%w", err)
 	}
 	problem(c.Store == nil, "store is missing (open one, such as sqlite:semel.db)")
-	if c.Store != nil {
-		err := (&adminapi.Options{Tokens: c.AdminTokens}).Check(c.Store)
-		problem(err != nil, "admin tokens: %w", err)
-	}
-	problem(c.PrometheusURL != "" && !console.IsLink(c.PrometheusURL), "Prometheus at %q is not the URL of a page (write it like https://prometheus.example/graph)", c.PrometheusURL)
 	problem((c.CertFile == "") != (c.KeyFile == ""), "a certificate and its key belong together (set both files, or neither)")
 	problem(c.ClientCAFile != "" && c.CertFile == "", "client certificates need TLS (set the certificate and key files too)")
 	problem(c.MaxHeaderBytes < 1024, "max header of %d bytes is too small (at least 1024)", c.MaxHeaderBytes)

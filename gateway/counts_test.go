@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestConsoleCounts(t *testing.T) {
 	t.Parallel()
 	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), func(c *gateway.Config) {
-		c.AdminTokens, c.PrometheusURL = tokens(t), "https://prometheus.example/graph"
+		c.Operators = operators.Of(c, operators.Options{Tokens: tokens(t), Prometheus: "https://prometheus.example/graph"})
 	})
 	d.send(t, http.MethodPost, "/orders", "item=1", "Idempotency-Key", "k1")
 	d.send(t, http.MethodPost, "/orders", "item=1", "Idempotency-Key", "k1")
@@ -55,7 +56,9 @@ func TestPrometheusURL(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(nil)
 	t.Cleanup(func() { _ = s.Close() })
-	_, err := gateway.New(&gateway.Config{Upstream: "http://127.0.0.1:1", Store: s, PrometheusURL: "javascript:alert(1)"})
+	c := &gateway.Config{Upstream: "http://127.0.0.1:1", Store: s}
+	c.Operators = operators.Of(c, operators.Options{Prometheus: "javascript:alert(1)"})
+	_, err := gateway.New(c)
 	if err == nil || !strings.Contains(err.Error(), "is not the URL of a page") {
 		t.Errorf("got %v", err)
 	}

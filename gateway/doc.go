@@ -44,6 +44,6 @@
 //
 // Callers find the policy of every route at /.well-known/idempotency, and the outcome
 // of a request below it, at /status. Where a rule says background, the gateway asks
-// the upstream about unknown outcomes on its own. Operators have [Gateway.AdminHandler], with package
-// adminapi in it.
+// the upstream about unknown outcomes on its own. Operators have [Gateway.AdminHandler]; an admin
+// API and a console are handed in, by [Config.Operators].
 package gateway

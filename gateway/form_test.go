@@ -193,7 +193,7 @@ func TestFormOnce(t *testing.T) {
 	if !strings.Contains(page.body, `<form method="post" action="/invoices"><input type="hidden" name="_semel" value="sm1.`) {
 		t.Fatalf("the form got no token: %s", page.body)
 	}
-	if !strings.Contains(page.body, `data-semel-token><script defer`) {
+	if !strings.Contains(page.body, `<html lang="en"><script src="/.well-known/semel/guard.js`) || !strings.HasSuffix(page.body, `</form></body></html>`) {
 		t.Errorf("the page got no script: %s", page.body)
 	}
 	body := "_semel=" + tokensIn(page.body)[0] + "&amount=42"

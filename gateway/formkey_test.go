@@ -239,3 +239,21 @@ func TestFormStatus(t *testing.T) {
 		t.Errorf("after: got %s", got)
 	}
 }
+
+// TestImageButtonIsPressedTwice: a double click on an image whose pointer moves is one wish.
+func TestImageButtonIsPressedTwice(t *testing.T) {
+	t.Parallel()
+	s := showing("text/html", `<form method=post action=/invoices><input name=x><input type=image name=go>`)
+	p := openShop(t, s, "", nil).person(t)
+	page := p.get("/")
+	if !strings.Contains(page.body, `<input type="hidden" name="_semel" value="sm1.image.go"><input type=image`) {
+		t.Fatalf("got %s", page.body)
+	}
+	body := "_semel=" + tokensIn(page.body)[0] + "&x=1&_semel=sm1.image.go&go.x="
+	p.post("/invoices", body+"10&go.y=5")
+	wantWord(t, "two pixels on", p.post("/invoices", body+"12&go.y=5"), "replayed")
+	wantWord(t, "edited", p.post("/invoices", strings.Replace(body, "x=1&", "x=2&", 1)+"12&go.y=5"), "executed")
+	if diff := cmp.Diff([]string{"x=1&go.x=10&go.y=5", "x=2&go.x=12&go.y=5"}, bodies(s.posts())); diff != "" {
+		t.Errorf("arrived (-want +got):\n%s", diff)
+	}
+}

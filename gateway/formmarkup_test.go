@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -18,7 +19,7 @@ import (
 // masked is a page with every token as T, and the script element as S.
 func masked(page string) string {
 	page = regexp.MustCompile(`sm1\.[A-Za-z0-9_-]{50}`).ReplaceAllString(page, "T")
-	return regexp.MustCompile(`<script defer(?:="")? src="/\.well-known/semel/guard\.js\?v=[0-9a-f]{16}"></script>`).ReplaceAllString(page, "S")
+	return regexp.MustCompile(`<script src="/\.well-known/semel/guard\.js\?v=[0-9a-f]{16}"></script>`).ReplaceAllString(page, "S")
 }
 
 // showing is an application that shows the page, with further headers.
@@ -51,11 +52,11 @@ func TestMarkup(t *testing.T) {
 		"another host":          {"/", `<form method=post action="//evil.test/invoices">`, `<form method=post action="//evil.test/invoices">`},
 		"as browsers read it":   {"/", "<form method=post action=' \n/in\nvoices'>", "<form method=post action=' \n/in\nvoices'>" + field + "S"},
 		"backslashes":           {"/", `<form method=post action="\\evil.test/invoices">`, `<form method=post action="\\evil.test/invoices">`},
-		"one script for two":    {"/", `<form method=post action=/invoices></form><form method=post action=/invoices>`, `<form method=post action=/invoices>` + field + `S</form><form method=post action=/invoices>` + field},
+		"one script for two":    {"/", `<form method=post action=/invoices></form><form method=post action=/invoices>`, `<form method=post action=/invoices>` + field + `</form><form method=post action=/invoices>` + field + "S"},
 		"no script wanted":      {"/", `<form method=post action=/orders>`, `<form method=post action=/orders>` + field},
-		"button to another":     {"/", `<form method=post action=/invoices><button formaction=/orders>`, `<form method=post action=/invoices>` + field + `S` + field + `<button formaction=/orders>`},
-		"button to the same":    {"/", `<form method=post action=/invoices><button formaction=/invoices>`, `<form method=post action=/invoices>` + field + `S<button formaction=/invoices>`},
-		"button that posts":     {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `S<input type=submit formmethod=post>`},
+		"button to another":     {"/", `<form method=post action=/invoices><button formaction=/orders>`, `<form method=post action=/invoices>` + field + field + `<button formaction=/orders>S`},
+		"button to the same":    {"/", `<form method=post action=/invoices><button formaction=/invoices>`, `<form method=post action=/invoices>` + field + `<button formaction=/invoices>S`},
+		"button that posts":     {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `<input type=submit formmethod=post>S`},
 		"button of another":     {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
 		"button of no such id":  {"/", `<button form='"><b x="' formaction=/orders>`, strings.Replace(named, `"f"`, `"&#34;&gt;&lt;b x=&#34;"`, 1) + `<button form='"><b x="' formaction=/orders>`},
 		"button that only asks": {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
@@ -66,13 +67,21 @@ func TestMarkup(t *testing.T) {
 		"before and after base": {"/a/b", `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>`, `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>` + field + "S"},
 		"two buttons to another": {
 			"/", `<form id=f method=post action=/orders></form><button form=f formaction=/invoices></button><button form=f formaction=/invoices>`,
-			`<form id=f method=post action=/orders>` + field + `</form>` + named + `S<button form=f formaction=/invoices></button>` + named + `<button form=f formaction=/invoices>`,
+			`<form id=f method=post action=/orders>` + field + `</form>` + named + `<button form=f formaction=/invoices></button>` + named + `<button form=f formaction=/invoices>S`,
 		},
-		"in a template":         {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
-		"XHTML":                 {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
-		"XHTML with script":     {"/", `<form method="post" action="/invoices">`, `<form method="post" action="/invoices">` + xfield + "S"},
-		"for who has no script": {"/", `<noscript><form method=post action=/invoices></form></noscript><form method=post action=/invoices>`, `<noscript><form method=post action=/invoices>` + field + `</form></noscript><form method=post action=/invoices>` + field + "S"},
-		"button in a template":  {"/", `<template><form method=post action=/orders><button formaction=/invoices></form></template>`, `<template><form method=post action=/orders>` + field + field + `<button formaction=/invoices></form></template>`},
+		"in a template":                {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
+		"an image button":              {"/", `<form method=post action=/orders><input type=IMAGE name="a&amp;b">`, `<form method=post action=/orders>` + field + `<input type="hidden" name="_semel" value="sm1.image.a&amp;b"><input type=IMAGE name="a&amp;b">`},
+		"an image to another":          {"/", `<form id=f method=post action=/x></form><input type=image form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<input type="hidden" name="_semel" value="sm1.image." form="f"><input type=image form=f formaction=/orders>`},
+		"an image elsewhere":           {"/", `<form method=post action=/x><input type=image></form><input type=image>`, `<form method=post action=/x><input type=image></form><input type=image>`},
+		"XHTML":                        {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
+		"XHTML with script":            {"/", `<body><form method="post" action="/invoices" /></body>`, `<body><form method="post" action="/invoices" />` + xfield + "S</body>"},
+		"XHTML without a body":         {"/", `<form method="post" action="/invoices" />`, `<form method="post" action="/invoices" />` + xfield},
+		"a document":                   {"/", `<html><head></head><body><main><form method=post action=/invoices></form></main></body></html>`, `<html><head>S</head><body><main><form method=post action=/invoices>` + field + `</form></main></body></html>`},
+		"a document without a head":    {"/", `<html><title>a</title><body><form method=post action=/invoices></form></body></html>`, `<html><title>a</title>S<body><form method=post action=/invoices>` + field + `</form></body></html>`},
+		"a form before the head's end": {"/", `<html><head><form method=post action=/invoices></form></head><body></body></html>`, `<html><head><form method=post action=/invoices>` + field + `</form></head><body>S</body></html>`},
+		"XHTML with a head":            {"/", `<html><head></head><body><form method="post" action="/invoices" /></body></html>`, `<html><head>S</head><body><form method="post" action="/invoices" />` + xfield + "</body></html>"},
+		"for readers without scripts":  {"/", `<noscript><form method=post action=/invoices></form></noscript><form method=post action=/invoices>`, `<noscript><form method=post action=/invoices>` + field + `</form></noscript><form method=post action=/invoices>` + field + "S"},
+		"button in a template":         {"/", `<template><form method=post action=/orders><button formaction=/invoices></form></template>`, `<template><form method=post action=/orders>` + field + field + `<button formaction=/invoices></form></template>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,7 +187,7 @@ func TestPolicies(t *testing.T) {
 			if got := got.header.Get("Content-Security-Policy-Report-Only"); got != "script-src 'none'" {
 				t.Errorf("report only: got %q", got)
 			}
-			script := regexp.MustCompile(`<script defer[^>]*></script>`).FindString(got.body)
+			script := regexp.MustCompile(`<script src="/\.well-known[^>]*></script>`).FindString(got.body)
 			if !strings.Contains(script, c.script) || script == "" || c.script == "" && strings.Contains(script, "nonce") {
 				t.Errorf("the script: got %q, want %q", script, c.script)
 			}
@@ -197,5 +206,50 @@ func TestPolicyWithoutHost(t *testing.T) {
 	}
 	if !strings.Contains(d.metrics(t), `semel_pages_total{result="csp"} 1`) {
 		t.Error("it is not counted")
+	}
+}
+
+// TestPolicyInPage: a policy in a page's head stays as it is. The script gets its nonce,
+// or is left out where the policy would block it.
+func TestPolicyInPage(t *testing.T) {
+	t.Parallel()
+	const meta = `<meta http-equiv="Content-Security-Policy" content="%s">`
+	for name, c := range map[string]struct {
+		header, meta, body string
+		script             string // an attribute of it, "-" for no script
+	}{
+		"self":                    {"", "script-src 'self'", "", "src"},
+		"other things":            {"", "img-src 'none'", "", "src"},
+		"a nonce":                 {"", "script-src 'nonce-x1'", "", `nonce="x1"`},
+		"a nonce, quoted":         {"", "script-src &#39;nonce-x1&#39; &quot;", "", `nonce="x1"`},
+		"the same nonce":          {"script-src 'nonce-x1'", "script-src 'nonce-x1'", "", `nonce="x1"`},
+		"a nonce and self":        {"script-src 'self'", "default-src 'nonce-x1' 'strict-dynamic'", "", `nonce="x1"`},
+		"another nonce":           {"script-src 'nonce-x1'", "script-src 'nonce-x2'", "", "-"},
+		"nothing":                 {"", "default-src 'none'", "", "-"},
+		"hosts":                   {"", "script-src cdn.test", "", "-"},
+		"dynamic without a nonce": {"", "script-src 'self' 'strict-dynamic'", "", "-"},
+		"in the body it is none":  {"script-src 'nonce-x1'", "img-src *", "script-src 'nonce-x2'", `nonce="x1"`},
+		"in the body, nothing":    {"", "img-src *", "script-src 'none'", "src"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := http.Header{}
+			if c.header != "" {
+				h.Set("Content-Security-Policy", c.header)
+			}
+			page := "<html><head>" + fmt.Sprintf(meta, c.meta) + "</head><body>" + fmt.Sprintf(meta, c.body) + `<form method=post action=/invoices></form></body></html>`
+			d := openShop(t, showing("text/html", page, h), "", nil)
+			got := d.person(t).get("/", "Host", "shop.test")
+			script := regexp.MustCompile(`<script src="/\.well-known[^>]*></script>`).FindString(got.body)
+			if c.script == "-" && script != "" || c.script != "-" && !strings.Contains(script, c.script) || len(tokensIn(got.body)) != 1 {
+				t.Errorf("the script: got %q, want %q in %s", script, c.script, got.body)
+			}
+			if got.header.Get("Content-Security-Policy") != c.header {
+				t.Errorf("the policy became %q", got.header["Content-Security-Policy"])
+			}
+			if left := strings.Contains(d.metrics(t), `semel_pages_total{result="csp"} 1`); left != (c.script == "-") {
+				t.Errorf("counted as left out: %v", left)
+			}
+		})
 	}
 }

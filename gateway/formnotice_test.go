@@ -64,3 +64,53 @@ func TestNoticeAfterRedirect(t *testing.T) {
 		t.Errorf("after the notice: %q", got)
 	}
 }
+
+// TestOwnWords: the words of a rule reach the script and the notice, in the language of
+// the page, and are text whatever they hold.
+func TestOwnWords(t *testing.T) {
+	t.Parallel()
+	const text = `version: 1
+routes:
+  - name: invoices
+    match: {methods: [POST], path: /invoices}
+    form:
+      texts:
+        saving: {en: 'Saving "<b>now</b>"', sv: Sparar}
+        duplicate: {en: '</p><script>alert(1)</script> & more', sv: Fakturan fanns redan}
+  - name: orders
+    match: {methods: [POST], path: /orders}
+    form: {texts: {duplicate: "Bestellt <ist> bestellt"}}
+  - name: plain
+    match: {methods: [POST], path: /plain}
+    form: true
+`
+	for name, c := range map[string]struct{ lang, action, field, notice string }{
+		"English":     {"en", "/invoices", ` data-semel-saving="Saving &#34;&lt;b&gt;now&lt;/b&gt;&#34;" data-semel-duplicate="&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more">`, ` lang="en">&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more</p>`},
+		"Swedish":     {"sv", "/invoices", ` data-semel-saving="Sparar" data-semel-duplicate="Fakturan fanns redan">`, ` lang="sv">Fakturan fanns redan</p>`},
+		"not written": {"zh", "/invoices", ` data-semel-token>`, ` lang="zh">您`},
+		"one for all": {"de", "/orders", ` data-semel-duplicate="Bestellt &lt;ist&gt; bestellt">`, `dir="auto">Bestellt &lt;ist&gt; bestellt</p>`},
+		"none":        {"sv", "/plain", ` data-semel-token>`, ` lang="sv">Du hade`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := noticeShop()
+			s.page = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, `<html lang="`+c.lang+`"><body><form method=post action=`+c.action+`></form></body></html>`)
+			}
+			p := openShop(t, s, text, nil).person(t)
+			page := p.get("/new").body
+			if !strings.Contains(page, c.field) || strings.Contains(page, "<b>now") {
+				t.Errorf("the page: %s, want %s", page, c.field)
+			}
+			_, token, _ := strings.Cut(page, `value="`)
+			token, _, _ = strings.Cut(token, `"`)
+			for range 2 {
+				p.post(c.action, "_semel="+token+"&a=1")
+			}
+			if page := p.get("/invoices/1").body; !strings.Contains(page, c.notice) || strings.Contains(page, "<script>alert") {
+				t.Errorf("the page after the repetition: %s, want %s", page, c.notice)
+			}
+		})
+	}
+}

@@ -63,12 +63,17 @@ func TestRestoreRedirect(t *testing.T) {
 		}
 		where = location
 	}
-	before := len(s.posts())
+	before, given := len(s.posts()), map[string]bool{}
 	for range 2 { // a reload
 		got := p.get(where)
-		if got.status != http.StatusOK || !strings.Contains(got.body, "Thank you") || len(tokensIn(got.body)) != 1 {
-			t.Errorf("got %d %s", got.status, got.body)
+		tokens := tokensIn(got.body)
+		if got.status != http.StatusOK || !strings.Contains(got.body, "Thank you") || len(tokens) != 1 {
+			t.Fatalf("got %d %s", got.status, got.body)
 		}
+		if strings.Contains(body, tokens[0]) || given[tokens[0]] {
+			t.Errorf("a form in the page that is shown again has a token of before")
+		}
+		given[tokens[0]] = true
 	}
 	again := tokensIn(p.get(where).body)
 	if len(again) != 1 {

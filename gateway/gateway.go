@@ -12,7 +12,6 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/gateway/internal/scope"
-	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/recent"
 	"github.com/semel-dev/semel/internal/waiting"
@@ -45,13 +44,12 @@ type Gateway struct {
 	judged, keyHeaders []string
 	draining           atomic.Bool
 	// failed are intents that were released after a failure; nil before the first.
-	failed atomic.Pointer[recent.Set]
-	pages  crossorigin.Memory
-	// history is that of the console; nil without one.
-	history *console.History
+	failed    atomic.Pointer[recent.Set]
+	pages     crossorigin.Memory
+	operators Operators
 	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
 	unknown *watch.Unknown
-	// streams ends with the event streams of the console.
+	// streams ends with the answers to operators that have no end of their own.
 	streams    <-chan struct{}
 	endStreams func()
 }
@@ -70,9 +68,6 @@ func New(c *Config) (*Gateway, error) {
 		g.pages.Ask = g.askPreflight
 	}
 	g.captured.Most = waiting.MostCaptured
-	if len(config.AdminTokens) > 0 {
-		g.history = console.NewHistory(g.metrics.counts)
-	}
 	streams := make(chan struct{})
 	g.streams, g.endStreams = streams, sync.OnceFunc(func() { close(streams) })
 	g.judged, g.keyHeaders = judgedHeaders(config.Rules)
@@ -89,6 +84,9 @@ func New(c *Config) (*Gateway, error) {
 	}
 	if err == nil {
 		g.policy, err = g.newPolicyHandler()
+	}
+	if err == nil {
+		err = g.makeOperators()
 	}
 	if err == nil {
 		err = g.reconcileInBackground()

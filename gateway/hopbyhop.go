@@ -9,13 +9,17 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/semel-dev/semel/gateway/internal/scope"
-	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/rules"
 )
 
 // The application must get the request that the gateway has judged. Whatever a
 // proxy or an application server could read otherwise in a header is settled
 // before anything else looks at it.
+
+// consoleCookies are those of the console. Cookies know no ports, so a browser also sends them to an application on the same host.
+func consoleCookies() []string {
+	return []string{"semel_console", "__Secure-semel_console", "__Host-semel_console"} // the last is an earlier release's
+}
 
 // judgedHeaders returns the names, canonical, of the headers by which the gateway
 // tells requests, callers and keys apart, besides Content-* and X-Forwarded-*.
@@ -95,7 +99,7 @@ func (g *Gateway) settleHeader(r *http.Request) bool {
 	if g.config.Next == nil {
 		(&forwarding{trusted: g.config.TrustedProxies}).settle(r)
 	}
-	scope.DropCookies(r.Header, func(name, _ string) bool { return console.IsCookie(name) })
+	scope.DropCookies(r.Header, func(name, _ string) bool { return slices.Contains(consoleCookies(), name) })
 	return true
 }
 

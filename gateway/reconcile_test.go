@@ -244,7 +244,8 @@ func TestReconciledInConsole(t *testing.T) {
 	clock := newClock()
 	b := &bank{asked: make(chan string, 1)}
 	d := open(t, upstream(t, b.ServeHTTP), func(c *gateway.Config) {
-		c.Rules, c.AdminTokens = parse(t, payments), tokens(t)
+		c.Rules = parse(t, payments)
+		withTokens(t, c)
 		c.Store = memstore.New(&memstore.Options{Now: clock.now})
 	})
 	pay := func() reply {

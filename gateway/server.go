@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -174,4 +175,16 @@ func (g *Gateway) drain(life context.Context, front *http.Server) error {
 	}
 	g.log.LogAttrs(life, slog.LevelInfo, "drained")
 	return nil
+}
+
+// observe runs what watches while the gateway serves, until ctx ends. The result waits for the end.
+func (g *Gateway) observe(ctx context.Context) (wait func()) {
+	var all sync.WaitGroup
+	if g.operators.Run != nil {
+		all.Go(func() { g.operators.Run(ctx) })
+	}
+	if g.unknown != nil && g.config.AdminListen != adminOff {
+		all.Go(func() { g.unknown.Run(ctx) })
+	}
+	return all.Wait
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 )
@@ -17,18 +16,36 @@ import (
 // byDefault is shown of what was left to the default.
 const byDefault = "default"
 
-// shownRoutes returns the routes as the console shows them, the one of requests that no rule matches at the end.
-func (g *Gateway) shownRoutes() []console.Route {
-	var all []console.Route
+// Route is a rule as operators read it.
+type Route struct {
+	Name     string
+	Requests []string // methods with host and path
+	// Unprotected says that its requests pass untouched; the fields below are then empty.
+	Unprotected bool
+	Key         string // where it comes from
+	Scope       string // how callers are distinguished
+	Policy      semel.Policy
+	// Asks says where the outcome of an unknown request is asked for; empty where it is not.
+	Asks string
+	// More says what else the rule sets.
+	More []string
+}
+
+// Setting is one value of the configuration. The value of a secret is only "set".
+type Setting struct{ Name, Value string }
+
+// shownRoutes returns the routes as operators read them, the one of requests that no rule matches at the end.
+func (g *Gateway) shownRoutes() []Route {
+	var all []Route
 	for _, rt := range g.router.all {
 		all = append(all, shownRoute(rt))
 	}
 	return append(all, shownRoute(g.router.fallback))
 }
 
-func shownRoute(rt *route) console.Route {
+func shownRoute(rt *route) Route {
 	rule := &rt.rule
-	shown := console.Route{Name: rule.Name, Requests: rule.Match.Patterns(), Unprotected: rt.middleware == nil}
+	shown := Route{Name: rule.Name, Requests: rule.Match.Patterns(), Unprotected: rt.middleware == nil}
 	if shown.Unprotected {
 		return shown
 	}
@@ -61,7 +78,7 @@ func shownRoute(rt *route) console.Route {
 }
 
 // settings returns the configuration for operators, without secrets.
-func (c *Config) settings() []console.Setting {
+func (c *Config) settings() []Setting {
 	span := func(d time.Duration) string {
 		if d <= 0 {
 			return "none"
@@ -76,7 +93,7 @@ func (c *Config) settings() []console.Setting {
 	if c.OutcomeLog != nil {
 		log = "kept for " + strings.TrimSuffix(c.OutcomeLog.Retention().String(), "0m0s")
 	}
-	all := []console.Setting{
+	all := []Setting{
 		{Name: "Upstream", Value: c.Upstream},
 		{Name: "Store", Value: text(c.StoreName)},
 		{Name: "Rules", Value: file},
@@ -84,8 +101,6 @@ func (c *Config) settings() []console.Setting {
 		{Name: "Key required", Value: yes(c.KeyRequired)},
 		{Name: "Address for callers", Value: c.Listen},
 		{Name: "Address for operators", Value: c.AdminListen},
-		{Name: "Admin tokens", Value: secrets(len(c.AdminTokens))},
-		{Name: "Page of Prometheus", Value: text(c.PrometheusURL)},
 		{Name: "Certificate", Value: text(c.CertFile)},
 		{Name: "Private key", Value: set(c.KeyFile != "")},
 		{Name: "Authorities of client certificates", Value: text(c.ClientCAFile)},
@@ -110,14 +125,14 @@ func (c *Config) settings() []console.Setting {
 }
 
 // guardSettings are those of the guard, apart from its policy, which the routes show.
-func guardSettings(o *semel.Options) []console.Setting {
+func guardSettings(o *semel.Options) []Setting {
 	number := func(n int) string {
 		if n == 0 {
 			return byDefault
 		}
 		return strconv.Itoa(n)
 	}
-	return []console.Setting{
+	return []Setting{
 		{Name: "Secrets of digests", Value: secrets(len(o.Secrets))},
 		{Name: "Keys of recorded answers", Value: secrets(len(o.OutcomeKeys))},
 		{Name: "Hide keys", Value: yes(o.HideKeys)},

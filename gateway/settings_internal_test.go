@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/store/memstore"
@@ -19,14 +17,14 @@ import (
 // Every field of the configuration has a setting on the console's page, or a reason to be on none.
 func TestSettingsAreComplete(t *testing.T) {
 	t.Parallel()
-	for of, settings := range map[reflect.Type][]console.Setting{
+	for of, settings := range map[reflect.Type][]Setting{
 		reflect.TypeFor[Config]():        (&Config{}).settings(),
 		reflect.TypeFor[semel.Options](): guardSettings(&semel.Options{}),
 	} {
 		elsewhere := []string{
-			"StoreName",                                              // the value of Store
-			"Guard",                                                  // settings of its own
-			"Next", "Around", "Metrics", "Logger", "Trace", "Policy", // functions, and what the routes show
+			"StoreName",                                                           // the value of Store
+			"Guard",                                                               // settings of its own
+			"Next", "Around", "Operators", "Metrics", "Logger", "Trace", "Policy", // functions, and what the routes show
 		}
 		shown := 0
 		for field := range of.Fields() {
@@ -48,7 +46,6 @@ func TestSettingsHideSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "secret-0123456789abcdef0123456789"
 	c := &Config{
-		AdminTokens: []adminapi.Token{must.Get(adminapi.NewToken("alice", secret, false))},
 		FormSecrets: [][]byte{[]byte(secret), []byte(secret)}, KeyFile: secret,
 		Guard: semel.Options{Secrets: [][]byte{[]byte(secret)}, OutcomeKeys: []semel.OutcomeKey{{ID: "k1", Key: [32]byte([]byte(secret)[:32])}}},
 	}
@@ -56,7 +53,7 @@ func TestSettingsHideSecrets(t *testing.T) {
 	if strings.Contains(all, secret[:16]) {
 		t.Errorf("a secret is shown: %s", all)
 	}
-	for _, want := range []string{"{Admin tokens set}", "{Secrets of forms 2 set}", "{Secrets of digests set}", "{Keys of recorded answers set}", "{Private key set}", "{TLS to the upstream not set}"} {
+	for _, want := range []string{"{Secrets of forms 2 set}", "{Secrets of digests set}", "{Keys of recorded answers set}", "{Private key set}", "{TLS to the upstream not set}"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the settings do not say %s: %s", want, all)
 		}

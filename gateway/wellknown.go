@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -84,9 +85,9 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 		h.Set("X-Content-Type-Options", "nosniff")
 		body := document
 		h.Set("Content-Type", "application/json")
-		if semelhttp.PrefersHTML(r) {
+		if refusal.PrefersHTML(r) {
 			body = pages[rules.Language(strings.Join(r.Header.Values("Accept-Language"), ","))]
-			semelhttp.SetPageHeader(h, r, body)
+			refusal.SetPageHeader(h, r, body)
 		}
 		_, _ = w.Write(body) // the caller may have gone
 	}), nil

@@ -3,6 +3,7 @@ package forms
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -74,16 +75,21 @@ type Forms struct {
 	pages   pagePool
 	// guessed is set when there is a route that does not say whose a form is.
 	guessed bool
-	// unmatched are the forms that no rule takes.
-	unmatched unmatchedForms
+	// worded is set when there is a rule with words of its own.
+	worded bool
+	// unmatched are the forms that no rule takes, and lacking the pages without what
+	// their forms' rules promise.
+	unmatched, lacking seenOnce
+	drafts             drafts
 }
 
 // New returns nil where no rule has a form.
 func New(g Gateway, c *Config) (*Forms, error) {
-	f := &Forms{gateway: g, config: c}
+	f := &Forms{gateway: g, config: c, drafts: drafts{seed: maphash.MakeSeed()}}
 	for i := range c.Rules {
 		if rule := &c.Rules[i]; rule.Form != nil {
 			f.guessed = f.guessed || len(rule.Scope) == 0
+			f.worded = f.worded || len(rule.Form.Texts.Saving)+len(rule.Form.Texts.Duplicate) > 0
 			if !slices.Contains(f.fields, rule.Form.Field) {
 				f.fields = append(f.fields, rule.Form.Field)
 			}

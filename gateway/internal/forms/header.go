@@ -1,6 +1,8 @@
 package forms
 
 import (
+	"cmp"
+	"log/slog"
 	"mime"
 	"net/http"
 	"strconv"
@@ -66,21 +68,74 @@ func (p *pageWriter) unfit() string {
 	return ""
 }
 
+// gaveUp returns why forms of a page may have got nothing, "" if all of it was looked at.
+func (p *pageWriter) gaveUp() string {
+	switch stats := p.rewriter.Stats(); {
+	case stats.GaveUp == rewrite.TooLarge:
+		return pageTooLarge
+	case stats.GaveUp == rewrite.WrongCharset:
+		return pageCharset
+	case stats.GaveUp == rewrite.TooDeep, stats.LongTags > 0:
+		return pageMarkup
+	}
+	return ""
+}
+
 // nothingToDo returns why a page that was looked at got nothing.
 func (p *pageWriter) nothingToDo() string {
-	switch p.rewriter.Stats().GaveUp {
-	case rewrite.TooLarge:
-		return pageTooLarge
-	case rewrite.WrongCharset:
-		return pageCharset
-	case rewrite.TooDeep:
-		return pageMarkup
-	case rewrite.Looking, rewrite.WriteFailed:
-	}
 	if p.unmatched > 0 {
-		return pageUnmatched
+		return cmp.Or(p.gaveUp(), pageUnmatched)
 	}
-	return pageNothing
+	return cmp.Or(p.gaveUp(), pageNothing)
+}
+
+// report counts a page by its result, and warns where that is none to be content with.
+func (p *pageWriter) report(result string) {
+	p.forms.countPage(result)
+	p.warn(result)
+}
+
+// warn logs that a page lacks what its forms' rules promise, once for each reason and the
+// route that its first form leads to: a site has many pages of one kind. That a page may
+// not be transformed is its application's wish.
+func (p *pageWriter) warn(result string) {
+	why := whyUntouched(result)
+	if result == pageNoScript && p.gaveUp() == "" { // else that has been said
+		why = p.whyNoScript()
+	}
+	if why == "" || result == pageTransform {
+		return
+	}
+	leads := cmp.Or(p.leads, p.found) // a page that was not read has no forms yet
+	if first, _ := p.forms.lacking.first(why + "\n" + leads.Rule.Name); !first {
+		return
+	}
+	text := "a page, or the rest of it, is passed on as it is: forms in there get no token, and sending them twice is not safe"
+	if result == pageNoScript {
+		text = "a page with protected forms gets their tokens and no guard script"
+	}
+	p.forms.config.Log.LogAttrs(p.request.Context(), slog.LevelWarn, text, //nolint:sloglint // one of two constants.
+		slog.String("page", likePath(p.request.URL.Path)), slog.String("reason", why), slog.String("route", leads.Rule.Name))
+}
+
+// whyNoScript says why a page that wants the script lacks it.
+func (p *pageWriter) whyNoScript() string {
+	if !p.pass.allowed {
+		return "its Content-Security-Policy, in the header or a meta element, allows none (name a nonce in it, or 'self')"
+	}
+	return "it has no end of a body, or ends inside a comment, script or template"
+}
+
+// whyUntouched says why a page is passed on as it is; "" for one that is not.
+func whyUntouched(result string) string {
+	return map[string]string{
+		pageOther:     "browsers do not show it as a page (by its status, Content-Type, Content-Range or Content-Disposition)",
+		pageTransform: "its Cache-Control says no-transform",
+		pageCoding:    "its Content-Encoding cannot be read",
+		pageCharset:   "its charset cannot be read as ASCII bytes (UTF-16, say)",
+		pageTooLarge:  "it is longer than MaxPageBytes",
+		pageMarkup:    "its elements are nested deeper than browsers allow, or the tag of a form or button in it is longer than 64 KiB",
+	}[result]
 }
 
 // declared is the length that the header says, or 0.

@@ -83,10 +83,37 @@ func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 		method = "post" // the form is unknown; a token in a query is removed again
 	}
 	rt := in.target(action, method)
-	if rt == own {
-		return nil
+	in.out = in.out[:0]
+	if rt != own {
+		in.insert(rt, s.FormID, form.inert)
 	}
-	return in.insert(rt, s.FormID, form.inert)
+	if s.Image {
+		in.noteImage(rt, s)
+	}
+	return in.out
+}
+
+// noteImage names an image button before it, so that where it is pressed does not count.
+func (in *inserter) noteImage(rt *Route, s *rewrite.Submitter) {
+	value := formguard.ImagePrefix + string(s.Name)
+	if rt == nil || in.press(rt) == nil || len(value) > formguard.MaxTokenField {
+		return
+	}
+	in.out = append(in.out, `<input type="hidden"`...)
+	in.attribute("name", rt.Rule.Form.Field)
+	in.attribute("value", value)
+	in.closeField(s.FormID)
+}
+
+// closeField ends the tag of a hidden field.
+func (in *inserter) closeField(formID []byte) {
+	if len(formID) > 0 {
+		in.attribute("form", string(formID))
+	}
+	if in.xhtml {
+		in.out = append(in.out, " /"...)
+	}
+	in.out = append(in.out, '>')
 }
 
 // formOf returns the form that a button belongs to, as far as it has come by.
@@ -107,7 +134,32 @@ func (in *inserter) Body() []byte {
 		return nil
 	}
 	p.noticed = true
-	return []byte(noticeFor(p.language(), p.request.Header["Accept-Language"]).markup(&p.style))
+	return []byte(p.notice().markup(&p.style))
+}
+
+// Policy implements rewrite.Inserter. A policy in the page cannot be changed: it allows
+// the elements as they are, or they are left out.
+func (in *inserter) Policy(content []byte) {
+	p, policy := in.page, string(content)
+	p.pass.restrict(policy, p.forms.scriptElement(p.request.Host))
+	p.style.restrict(policy, styleElement(p.request.Host))
+}
+
+// Head implements rewrite.Inserter. XML may have nothing around the body that a script could be in.
+func (in *inserter) Head(closed bool) {
+	if p := in.page; p.mode == pageHolding && (closed || !in.xhtml) {
+		p.headEnd = len(p.out)
+	}
+}
+
+// End implements rewrite.Inserter. Where the head has gone out already, or there is none, the
+// script goes to the end of the body, behind the forms and still before deferred scripts.
+func (in *inserter) End(behind bool) []byte {
+	p := in.page
+	if p.scripted || p.headEnd > 0 || !p.wantsScript || behind && in.xhtml { // XML has nothing behind its root
+		return nil
+	}
+	return p.script()
 }
 
 // Base implements rewrite.Inserter.
@@ -213,8 +265,8 @@ func withoutPort(u *url.URL) string {
 	return name + ":" + port
 }
 
-// insert returns the hidden field for a form that leads to the route, and what the
-// first one of a page brings along. A nil route leads nowhere.
+// insert returns the hidden field for a form that leads to the route. A nil route
+// leads nowhere.
 func (in *inserter) insert(rt *Route, formID []byte, inert bool) []byte {
 	if rt == nil {
 		return nil
@@ -231,17 +283,33 @@ func (in *inserter) insert(rt *Route, formID []byte, inert bool) []byte {
 	if in.xhtml {
 		in.out = append(in.out, `=""`...)
 	}
-	if len(formID) > 0 {
-		in.out = append(in.out, ` form="`...)
-		in.out = append(in.out, html.EscapeString(string(formID))...)
-		in.out = append(in.out, '"')
-	}
-	if in.xhtml {
-		in.out = append(in.out, " /"...)
-	}
-	in.out = append(in.out, '>')
-	in.out = append(in.out, in.scriptOnce(rt.Rule.Form, inert)...)
+	in.words(&rt.Rule.Form.Texts)
+	in.closeField(formID)
+	in.page.wantsScript = in.page.wantsScript || rt.Rule.Form.Script && !inert
 	return in.out
+}
+
+// attribute adds an attribute to what is inserted.
+func (in *inserter) attribute(name, value string) {
+	in.out = append(in.out, ' ')
+	in.out = append(in.out, name...)
+	in.out = append(in.out, `="`...)
+	in.out = append(in.out, html.EscapeString(value)...)
+	in.out = append(in.out, '"')
+}
+
+// words adds the rule's own words for the script.
+func (in *inserter) words(texts *rules.FormTexts) {
+	if len(texts.Saving) == 0 && len(texts.Duplicate) == 0 {
+		return
+	}
+	lang := noticeFor(in.page.language(), in.page.request.Header["Accept-Language"]).tag.String()
+	if text := rules.TextFor(texts.Saving, lang); text != "" {
+		in.attribute("data-semel-saving", text)
+	}
+	if text := rules.TextFor(texts.Duplicate, lang); text != "" {
+		in.attribute("data-semel-duplicate", text)
+	}
 }
 
 // press returns what makes the route's tokens for the reader of the page, or nil.
@@ -291,20 +359,6 @@ func (p *pageWriter) principal(rule *rules.Route) string {
 		return ""
 	}
 	return id.with(p.fresh)
-}
-
-// scriptOnce is the script element, behind the first field of a form that wants it.
-func (in *inserter) scriptOnce(form *rules.Form, inert bool) string {
-	p := in.page
-	if p.scripted || inert || !form.Script {
-		return ""
-	}
-	markup := p.forms.script.markup(&p.pass, in.xhtml)
-	p.scripted = true
-	if markup == "" {
-		p.forms.countPage(pageNoScript)
-	}
-	return markup
 }
 
 // htmlLanguage finds the language of a page in its first bytes.

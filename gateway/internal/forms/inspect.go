@@ -18,6 +18,7 @@ type State string
 // The states of a form of a page.
 const (
 	Protected   State = "protected"   // a rule with form takes it
+	NoScript    State = "no-script"   // the same, and the page cannot have the script
 	Exempt      State = "exempt"      // a rule with protect: false takes it
 	Unprotected State = "unprotected" // no rule takes it, or one without form
 	Elsewhere   State = "elsewhere"   // it leads to another host
@@ -43,6 +44,10 @@ type PageForm struct {
 	// Reader names what identifies the reader of the page, to whom the form is bound,
 	// such as "cookie sessionid", or one of the Reader constants.
 	Reader string `json:"reader,omitempty"`
+	// Why says what keeps the script out.
+	Why string `json:"why,omitempty"`
+
+	scripted bool // its rule wants the script
 }
 
 // Inspect lists the forms of a page as the gateway would treat them. The request
@@ -54,6 +59,9 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	f := &Forms{gateway: g, config: c}
 	w := &headerOnly{header: header}
 	r = withCookiesOf(r, header)
+	if err := f.script.load(); err != nil {
+		return nil, err
+	}
 	page := newPageWriter(f, w, r, &attempt{}, nil)
 	if reason := page.unfit(); reason != "" {
 		return nil, untouchedPage(reason)
@@ -61,6 +69,7 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	if coding := contentCoding(header); coding != "" {
 		return nil, fmt.Errorf("gateway: read the page: it has the content coding %q", coding)
 	}
+	page.pass = allowElement(header[policyHeader], f.scriptElement(r.Host))
 	finder := &formFinder{inserter: page.newInserter()}
 	rewriter := rewrite.NewWriter(io.Discard, finder, &rewrite.Options{Charset: charsetOf(header), MaxBytes: c.MaxPageBytes})
 	if _, err := io.Copy(rewriter, body); err != nil {
@@ -69,8 +78,12 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	if err := rewriter.Close(); err != nil {
 		return nil, fmt.Errorf("gateway: read the page: %w", err)
 	}
-	if rewriter.Stats().GaveUp == rewrite.WrongCharset {
-		return nil, untouchedPage(pageCharset)
+	page.rewriter = rewriter
+	if reason := page.gaveUp(); reason != "" && reason != pageTooLarge {
+		return nil, untouchedPage(reason)
+	}
+	if !page.pass.allowed || !finder.ended {
+		finder.withoutScript(page.whyNoScript())
 	}
 	return finder.found, nil
 }
@@ -89,14 +102,7 @@ func withCookiesOf(r *http.Request, page http.Header) *http.Request {
 
 // untouchedPage says why no form of a page gets a token.
 func untouchedPage(reason string) error {
-	words := map[string]string{
-		pageOther:     "browsers do not show it as a page (by its status, Content-Type, Content-Range or Content-Disposition)",
-		pageTransform: "its Cache-Control says no-transform",
-		pageCoding:    "its Content-Encoding cannot be read",
-		pageCharset:   "its charset cannot be read as ASCII bytes (UTF-16, say)",
-	}[reason]
-	words = cmp.Or(words, reason)
-	return fmt.Errorf("gateway: the page is passed on as it is, and its forms get no token: %s", words)
+	return fmt.Errorf("gateway: the page is passed on as it is, and its forms get no token: %s", cmp.Or(whyUntouched(reason), reason))
 }
 
 // headerOnly is the writer of a page that goes nowhere.
@@ -112,6 +118,7 @@ func (w *headerOnly) Header() http.Header { return w.header }
 type formFinder struct {
 	*inserter
 	found []PageForm
+	ended bool // there is a place for the script
 }
 
 // Form implements rewrite.Inserter.
@@ -140,6 +147,24 @@ func (f *formFinder) Submitter(s *rewrite.Submitter) []byte {
 
 // Body implements rewrite.Inserter.
 func (f *formFinder) Body() []byte { return nil }
+
+// Head implements rewrite.Inserter.
+func (f *formFinder) Head(closed bool) { f.End(!closed) }
+
+// End implements rewrite.Inserter.
+func (f *formFinder) End(behind bool) []byte {
+	f.ended = f.ended || !behind || !f.xhtml
+	return nil
+}
+
+// withoutScript says of the forms whose rules want the script that there is none.
+func (f *formFinder) withoutScript(why string) {
+	for i := range f.found {
+		if form := &f.found[i]; form.State == Protected && form.scripted {
+			form.State, form.Why = NoScript, why
+		}
+	}
+}
 
 // note lists a form once for each place that it leads to.
 func (f *formFinder) note(action, method string) {
@@ -180,7 +205,7 @@ func (f *formFinder) judge(action, method string) PageForm {
 	case !found.Rule.Protect:
 		form.State = Exempt
 	case found.Rule.Form != nil:
-		form.State, form.Reader = Protected, f.reader(found)
+		form.State, form.Reader, form.scripted = Protected, f.reader(found), found.Rule.Form.Script
 	}
 	return form
 }

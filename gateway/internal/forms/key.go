@@ -70,6 +70,7 @@ func (s *tokenKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, err
 		return "", false, err
 	}
 	s.forms.count(s.rule.Name, "verified")
+	s.forms.compare(r.Context(), s.rule.Name, token.Name(), result.Outline)
 	a.token, a.principal = token, principal
 	a.name = keyPrefix + token.Name() + ":" + base64.RawURLEncoding.EncodeToString(result.Digest[:])
 	return a.name, true, nil
@@ -90,7 +91,9 @@ func (s *tokenKey) scan(r *http.Request, body *semelhttp.Body, contentType strin
 			}
 		}
 	}
-	result, err := formguard.Scan(from, contentType, query, &formguard.BodyOptions{Field: s.rule.Form.Field, Ignore: s.rule.Form.Ignore})
+	result, err := formguard.Scan(from, contentType, query, &formguard.BodyOptions{
+		Field: s.rule.Form.Field, Ignore: s.rule.Form.Ignore, Seed: &s.forms.drafts.seed,
+	})
 	if err != nil {
 		return formguard.Result{}, err
 	}

@@ -17,13 +17,25 @@ type notice struct {
 	text string
 }
 
+// inWords returns the notice in a rule's own words, where it has them in this language. One
+// text for all languages is in that of the page.
+func (n notice) inWords(texts map[string]string) notice {
+	switch lang := n.tag.String(); {
+	case texts[lang] != "":
+		n.text = texts[lang]
+	case texts[""] != "":
+		n.tag, n.text = language.Und, texts[""]
+	}
+	return n
+}
+
 // notices are the texts, by language; the first is for all other languages.
 func notices() []notice {
 	return []notice{
-		{language.English, "You had already sent this form, so it was not sent again. This is the first result. To do it once more on purpose, open the form again."},
-		{language.Swedish, "Du hade redan skickat formuläret, så det skickades inte igen. Det här är det första resultatet. Öppna formuläret på nytt om du vill göra det en gång till."},
-		{language.Hindi, "आप यह फ़ॉर्म पहले ही भेज चुके थे, इसलिए इसे दोबारा नहीं भेजा गया। यह पहली बार का परिणाम है। जान-बूझकर एक बार और करने के लिए फ़ॉर्म फिर से खोलें।"},
-		{language.Chinese, "您之前已经提交过此表单，因此没有再次提交。以下是第一次提交的结果。如果确实需要再做一次，请重新打开表单。"},
+		{language.English, "You had already sent this form, so it was not sent again. To do it once more on purpose, open the form again."},
+		{language.Swedish, "Du hade redan skickat formuläret, så det skickades inte igen. Öppna formuläret på nytt om du vill göra det en gång till."},
+		{language.Hindi, "आप यह फ़ॉर्म पहले ही भेज चुके थे, इसलिए इसे दोबारा नहीं भेजा गया। जान-बूझकर एक बार और करने के लिए फ़ॉर्म फिर से खोलें।"},
+		{language.Chinese, "您之前已经提交过此表单，因此没有再次提交。如果确实需要再做一次，请重新打开表单。"},
 	}
 }
 
@@ -94,5 +106,9 @@ func (n notice) markup(pass *elementPass) string {
 		}
 		sheet += ` />`
 	}
-	return sheet + `<p class="semel-notice" role="status" dir="auto" lang="` + n.tag.String() + `">` + n.text + `</p>`
+	lang := ""
+	if n.tag != language.Und {
+		lang = ` lang="` + n.tag.String() + `"`
+	}
+	return sheet + `<p class="semel-notice" role="status" dir="auto"` + lang + `>` + html.EscapeString(n.text) + `</p>`
 }

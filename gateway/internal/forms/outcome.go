@@ -1,12 +1,16 @@
 package forms
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/formguard"
 	"github.com/semel-dev/semel/internal/outcomecookie"
+	"github.com/semel-dev/semel/internal/refusal"
+	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -22,7 +26,33 @@ func (p *pageWriter) noteOutcome() {
 		return
 	}
 	word := outcomecookie.WordOf(p.problem, p.Header().Get(semelhttp.StatusHeader))
-	a.outcomes = outcomecookie.Add(a.outcomes, outcomecookie.Outcome{ID: a.token.Name(), Word: word, Status: p.status})
+	a.outcomes = outcomecookie.Add(a.outcomes, outcomecookie.Outcome{ID: a.token.Name(), Word: word, Status: p.status, Words: wordsID(p.found.Rule)})
+}
+
+// wordsID names a rule that has words of its own for the notice of the page that
+// follows, "" for one without.
+func wordsID(rule *rules.Route) string {
+	if len(rule.Form.Texts.Duplicate) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(rule.Name))
+	return hex.EncodeToString(sum[:8])
+}
+
+// notice returns the notice in the language of the page, or of its reader, and in the
+// words of the rule whose form had been sent before.
+func (p *pageWriter) notice() notice {
+	n := noticeFor(p.language(), p.request.Header["Accept-Language"])
+	told := slices.IndexFunc(p.attempt.outcomes, toTell)
+	if told < 0 || p.attempt.outcomes[told].Words == "" {
+		return n
+	}
+	for i := range p.forms.config.Rules {
+		if rule := &p.forms.config.Rules[i]; rule.Form != nil && wordsID(rule) == p.attempt.outcomes[told].Words {
+			return n.inWords(rule.Form.Texts.Duplicate)
+		}
+	}
+	return n
 }
 
 // tellsOfReplay reports whether the reader is to be told that a form had been sent
@@ -48,7 +78,7 @@ func navigates(r *http.Request) bool {
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
 		return mode == "navigate"
 	}
-	return semelhttp.PrefersHTML(r)
+	return refusal.PrefersHTML(r)
 }
 
 // toTell reports whether a page still has to show the outcome to the reader.

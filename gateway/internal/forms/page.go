@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
@@ -47,14 +48,17 @@ type pageWriter struct {
 	status  int
 	problem string // the name of the problem that is the answer
 
-	pass      elementPass // of the script
-	style     elementPass // of the notice
-	scripted  bool        // there is a script in the page
-	tells     bool        // it has to show that a form was replayed
-	noticed   bool        // there is a notice in the page
-	unmatched int         // forms of the page that no rule takes
-	fresh     string      // the value of a visitor cookie that is to be set
-	sent      bool        // the header has gone out
+	pass        elementPass // of the script
+	style       elementPass // of the notice
+	leads       *Route      // the first route that a form of the page leads to
+	wantsScript bool        // there is a form in the page that wants the script
+	scripted    bool        // there is a script in the page
+	headEnd     int         // where the head ends in out, while that is held back; else 0
+	tells       bool        // it has to show that a form was replayed
+	noticed     bool        // there is a notice in the page
+	unmatched   int         // forms of the page that no rule takes
+	fresh       string      // the value of a visitor cookie that is to be set
+	sent        bool        // the header has gone out
 
 	*pageBuffer          // held: the page as it came; out: with what was inserted, and not passed on yet
 	taken       int64    // bytes of the page as it came
@@ -98,7 +102,7 @@ func (p *pageWriter) WriteHeader(status int) {
 		p.passOn()
 	case reason != "":
 		if reason != pageOther {
-			p.forms.countPage(reason)
+			p.report(reason)
 		}
 		p.passOn()
 	default:
@@ -117,9 +121,9 @@ func (p *pageWriter) passOn() {
 func (p *pageWriter) begin() {
 	p.mode, p.pageBuffer = pageHolding, p.forms.pages.buffer()
 	h := p.Header()
-	p.pass = p.forms.allowScript(h[policyHeader], p.request.Host)
+	p.pass = allowElement(h[policyHeader], p.forms.scriptElement(p.request.Host))
 	if p.tells {
-		p.style = allowStyle(h[policyHeader], p.request.Host)
+		p.style = allowElement(h[policyHeader], styleElement(p.request.Host))
 	}
 	p.rewriter = rewrite.NewWriter((*pageSink)(p), p.newInserter(), &rewrite.Options{
 		Charset: charsetOf(h), MaxBytes: p.forms.config.MaxPageBytes,
@@ -184,7 +188,7 @@ func (p *pageWriter) feed(b []byte) error {
 
 // giveUp passes on as it came what cannot be decoded.
 func (p *pageWriter) giveUp() error {
-	p.forms.countPage(pageCoding)
+	p.report(pageCoding)
 	p.decoder.stop()
 	p.out = p.out[:0]
 	p.passOn()
@@ -197,7 +201,7 @@ type pageText pageWriter
 
 // Write implements io.Writer.
 func (p *pageText) Write(b []byte) (int, error) {
-	if room := maxPageHead - len(p.head); p.tells && room > 0 {
+	if room := maxPageHead - len(p.head); (p.tells || p.forms.worded) && room > 0 {
 		p.head = append(p.head, b[:min(room, len(b))]...)
 	}
 	return p.rewriter.Write(b)
@@ -246,9 +250,27 @@ func (p *pageWriter) commit() error {
 			p.newVisitor() // the header goes out before all forms are known
 		}
 	}
+	p.scriptHead()
 	p.mode = pageRewriting
 	p.sendHeader(-1)
 	return p.drain()
+}
+
+// scriptHead puts the script at the end of the head, if a form has come by that wants it. There it is inside
+// no element that a framework compares with its own rendering, and runs before all of the page's
+// forms and the scripts that take them over.
+func (p *pageWriter) scriptHead() {
+	if p.headEnd > 0 && p.wantsScript && !p.scripted {
+		p.out = slices.Insert(p.out, p.headEnd, p.script()...)
+	}
+	p.headEnd = 0
+}
+
+// script returns the script element, or nothing where the page cannot have it.
+func (p *pageWriter) script() []byte {
+	markup := p.forms.script.markup(&p.pass)
+	p.scripted = markup != ""
+	return []byte(markup)
 }
 
 // sendHeader sends the header of a rewritten page; length is that of its body, -1
@@ -276,7 +298,7 @@ func (p *pageWriter) sendHeader(length int) {
 		h[policyHeader] = p.pass.lines
 	}
 	if p.tells && (p.noticed || length < 0) {
-		if style := allowStyle(h[policyHeader], p.request.Host); style.lines != nil {
+		if style := allowElement(h[policyHeader], styleElement(p.request.Host)); style.lines != nil {
 			h[policyHeader] = style.lines
 		}
 	}
@@ -366,17 +388,22 @@ func (p *pageWriter) end() error {
 
 // passHeld lets a page out that got nothing: as it came.
 func (p *pageWriter) passHeld() {
-	p.forms.countPage(p.nothingToDo())
+	p.report(p.nothingToDo())
 	p.passOn()
 	_, _ = p.ResponseWriter.Write(p.held) //nolint:gosec // as above; the caller may have gone.
 }
 
 // passRewritten lets the rest of the page out.
 func (p *pageWriter) passRewritten() {
+	p.scriptHead()
 	if p.rewriter.Stats().Inserted > 0 {
 		p.forms.countPage(pageRewritten)
+		p.warn(p.gaveUp())
 	} else {
-		p.forms.countPage(p.nothingToDo())
+		p.report(p.nothingToDo())
+	}
+	if p.wantsScript && !p.scripted {
+		p.report(pageNoScript)
 	}
 	if p.mode == pageHolding {
 		p.mode = pageRewriting

@@ -49,6 +49,12 @@ func allowElement(policies []string, e *pageElement) elementPass {
 	return pass
 }
 
+// restrict takes back what a policy inside the page, which stays as it is, does not allow.
+func (p *elementPass) restrict(policy string, e *pageElement) {
+	changed, ok := p.allow(policy, e)
+	p.allowed = p.allowed && ok && changed == policy
+}
+
 // allow returns the policy with what the element needs.
 func (p *elementPass) allow(policy string, e *pageElement) (string, bool) {
 	directives := strings.Split(policy, ";")
@@ -117,18 +123,18 @@ func contains(sources []string, keyword string) bool {
 	return slices.ContainsFunc(sources, func(s string) bool { return strings.EqualFold(s, keyword) })
 }
 
-// allowScript finds out how the page may have the guard script.
-func (f *Forms) allowScript(policies []string, host string) elementPass {
-	return allowElement(policies, &pageElement{
+// scriptElement is the guard script.
+func (f *Forms) scriptElement(host string) *pageElement {
+	return &pageElement{
 		directives: [3]string{"script-src-elem", "script-src", "default-src"}, source: policySource(host, scriptPath), hash: f.script.hash,
-	})
+	}
 }
 
-// allowStyle finds out how the page may have the style sheet of the notice.
-func allowStyle(policies []string, host string) elementPass {
-	return allowElement(policies, &pageElement{
+// styleElement is the style sheet of the notice.
+func styleElement(host string) *pageElement {
+	return &pageElement{
 		directives: [3]string{"style-src-elem", "style-src", "default-src"}, source: policySource(host, noticeStylePath),
-	})
+	}
 }
 
 // policySource is a path of the gateway's as a source in a policy: without a

@@ -38,15 +38,11 @@ func (s *guardScript) load() error {
 }
 
 // markup is the script element for a page with this pass.
-func (s *guardScript) markup(pass *elementPass, xhtml bool) string {
+func (s *guardScript) markup(pass *elementPass) string {
 	if !pass.allowed {
 		return ""
 	}
-	out := `<script defer`
-	if xhtml {
-		out += `=""`
-	}
-	out += ` src="` + s.url + `"`
+	out := `<script src="` + s.url + `"`
 	if pass.nonce != "" {
 		out += ` nonce="` + html.EscapeString(pass.nonce) + `"`
 	}

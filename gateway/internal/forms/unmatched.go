@@ -14,23 +14,23 @@ const (
 	maxUnmatchedPage = 64
 )
 
-// unmatchedForms are the forms that no rule takes; each is logged once.
-type unmatchedForms struct {
+// seenOnce holds what is logged once.
+type seenOnce struct {
 	mu   sync.Mutex // guards the field below
 	seen map[string]bool
 }
 
-// first reports whether the form is new, and whether it is the last one to be logged.
-func (u *unmatchedForms) first(form string) (first, last bool) {
+// first reports whether the name is new, and whether it is the last one to be logged.
+func (u *seenOnce) first(name string) (first, last bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.seen[form] || len(u.seen) >= maxUnmatched {
+	if u.seen[name] || len(u.seen) >= maxUnmatched {
 		return false, false
 	}
 	if u.seen == nil {
 		u.seen = map[string]bool{}
 	}
-	u.seen[form] = true
+	u.seen[name] = true
 	return true, len(u.seen) == maxUnmatched
 }
 
@@ -44,6 +44,9 @@ func (in *inserter) leadsTo(target *url.URL) *Route {
 	case found != nil && found.Rule.Form != nil:
 		if !found.InPage.Load() {
 			found.InPage.Store(true)
+		}
+		if p.leads == nil {
+			p.leads = found
 		}
 		return found
 	case found != nil: // a rule without form takes it
