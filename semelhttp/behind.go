@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/refusal"
 )
 
 // semelSays reads the answer of a service behind the handler that uses Semel as well, and has not ended the intent. again:
@@ -30,11 +32,11 @@ func (c *capture) semelSays(status int) (again, open bool) {
 			if unavailable {
 				return told.Type == problemInFlightType, false
 			}
-			again = told.Retryable && strings.HasPrefix(told.Type, problemType)
+			again = told.Retryable && strings.HasPrefix(told.Type, refusal.Type)
 			return again, !again && told.Type == problemUnknownType
 		}
 	}
-	return !unavailable && header["Retry-After"] != nil && slices.Contains(header["Link"], policyLink(DefaultPolicyURL)), false
+	return !unavailable && header["Retry-After"] != nil && slices.Contains(header["Link"], refusal.PolicyLink(DefaultPolicyURL)), false
 }
 
 // decoded returns the beginning of the answer without its coding, which a layer or proxy of the service may have added; read is false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/crossorigin"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -186,11 +187,11 @@ func (ex *exchange) replay(w http.ResponseWriter, rec *semel.Record) {
 // refuse answers with the problem for the error.
 func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 	p, outcome := problemOf(err)
-	p.PolicyURL, p.stripe = ex.m.set.PolicyURL, ex.m.set.StripeErrors
+	p.PolicyURL = ex.m.set.PolicyURL
 	if outcome == outcomelog.KeyMissing {
 		p.Extra = map[string]any{"reason": "this service reads the key from: " + ex.m.set.Key.String()}
 	}
-	if outcome == outcomelog.InFlight && !PrefersHTML(ex.request) {
+	if outcome == outcomelog.InFlight && !refusal.PrefersHTML(ex.request) {
 		p.Status = ex.m.set.InFlightStatus
 	}
 	ex.decision.Outcome, ex.decision.Status, ex.decision.Err = outcome, p.Status, err
@@ -202,7 +203,7 @@ func (ex *exchange) refuse(w http.ResponseWriter, err error) {
 	if p.Status == http.StatusMethodNotAllowed { // a source of signed keys takes no other
 		w.Header().Set("Allow", http.MethodPost)
 	}
-	WriteProblem(w, ex.request, p)
+	ex.m.writeProblem(w, ex.request, p)
 }
 
 // adopt leaves on the original request what servers and outer handlers look

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -94,7 +95,11 @@ func Dispose(ctx context.Context, s semel.State, note string) {
 func (m *Middleware) newExecution(w http.ResponseWriter, r *http.Request, body *Body, claim claim) *execution {
 	run := &execution{m: m, claim: claim, request: r}
 	run.tx, _ = claim.(*txClaim)
-	run.ctx = executionContext{Context: claim.Context(), run: run}
+	ctx := claim.Context()
+	if m.set.StripeErrors {
+		ctx = refusal.ForStripe(ctx)
+	}
+	run.ctx = executionContext{Context: ctx, run: run}
 	run.reader.body = body
 	mem, _ := m.scratches.Get().(*scratch)
 	for name, values := range w.Header() {

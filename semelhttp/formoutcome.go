@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +26,14 @@ func tellOutcome(w http.ResponseWriter, r *http.Request, key string) http.Respon
 		return w
 	}
 	return &outcomeWriter{ResponseWriter: w, request: r, key: key}
+}
+
+// tellStale returns a writer that tells the outcome of a stale form, so that its token is not sent again.
+func tellStale(w http.ResponseWriter, r *http.Request, err error) http.ResponseWriter {
+	if stale, ok := errors.AsType[*staleTokenError](err); ok {
+		return tellOutcome(w, r, stale.id)
+	}
+	return w
 }
 
 // NoteProblem is called by [WriteProblem].

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/semel-dev/semel/internal/formguard"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -43,5 +45,44 @@ func TestFormOutcomeCookie(t *testing.T) {
 	header := newDoor(t, doorOptions{}).serve(t, func(http.ResponseWriter, *http.Request) {})
 	if got := ask(t, header, "k1", "x"); got.header["Set-Cookie"] != nil {
 		t.Errorf("a key in the header: got %q", got.header["Set-Cookie"])
+	}
+}
+
+// TestFormTokenOutcomeCookie: the guard script ends a draft by the outcome of its token, which it knows by the token's id.
+// Without one, a form that is opened anew after the answer would get the answer to the last one. The place where an
+// image button is pressed does not count.
+func TestFormTokenOutcomeCookie(t *testing.T) {
+	t.Parallel()
+	tokens, err := semelhttp.NewFormTokens([][]byte{[]byte("32 random bytes, the same always")}, semelhttp.FormTokenOptions{
+		Form: "order", Lifetime: time.Hour,
+		Senders: func(*http.Request, []string) []string { return []string{"ann"} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDoor(t, doorOptions{Options: semelhttp.Options{Key: tokens, Fingerprint: semelhttp.FingerprintOptions{Func: tokens.Fingerprint}}})
+	server := d.serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) })
+	ann, again, bob := tokens.Mint("ann"), tokens.Mint("ann"), tokens.Mint("bob")
+	const image = "&_semel=sm1.image.go&go.x="
+	for _, c := range []struct{ token, button, want string }{
+		{ann, "", "executed:303"},
+		{ann, "", "replayed:303"},
+		{again, image + "1&go.y=2", "executed:303"},
+		{again, image + "3&go.y=2", "replayed:303"},
+		{bob, "", "refused:409"},
+		{"no token", "", ""},
+	} {
+		r := newAsk(t, server.URL, "a=1&_semel="+c.token+c.button, "Content-Type", "application/x-www-form-urlencoded")
+		got := strings.Join(sendAsk(t, server, r).header["Set-Cookie"], "\n")
+		if c.want == "" {
+			if got != "" {
+				t.Errorf("%s: got %q, want no cookie", c.token, got)
+			}
+			continue
+		}
+		id, _ := formguard.NameOf(c.token)
+		if want := "semel_outcome=" + id + ":" + c.want + "; Path=/; Max-Age=3600; SameSite=Lax"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

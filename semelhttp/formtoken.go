@@ -34,8 +34,16 @@ type FormTokenOptions struct {
 // FormTokens makes tokens for the forms that an application renders, and is the
 // [KeySource] of the requests that these forms send: the key is the token's id with a
 // digest of the other fields, so a double click, a reload and a resend are one intent,
-// and the same form sent with other contents is another. Behind the gateway, which puts
-// tokens into pages on its own, an application needs none. It is safe for concurrent use.
+// and the same form sent with other contents is another. A template needs one line, which
+// the scripts in web recognise as it is:
+//
+//	<input type="hidden" name="_semel" value="{{.Token}}">
+//
+// Put another one, with the value sm1.image.NAME, right before an image button of that
+// name, so that where it is pressed does not count.
+//
+// Behind the gateway, which puts tokens into pages on its own, an application needs none.
+// It is safe for concurrent use.
 type FormTokens struct {
 	minter  *formguard.Minter
 	options FormTokenOptions
@@ -89,7 +97,8 @@ func (t *FormTokens) Key(r *http.Request, body *Body) (string, bool, error) {
 	readers := t.options.Senders(r, t.minter.GuestsOf(form.Tokens[0]))
 	token, by, err := t.minter.Verify(form.Tokens[0], t.options.Form, t.options.Lifetime, readers...)
 	if err != nil {
-		return "", false, fmt.Errorf("%w: %w", ErrFormStale, err)
+		id, _ := formguard.NameOf(form.Tokens[0])
+		return "", false, &staleTokenError{id, err}
 	}
 	if t.options.Verified != nil {
 		t.options.Verified(r, readers[by])
@@ -105,3 +114,12 @@ func (t *FormTokens) Fingerprint(*http.Request, *Body) (semel.Fingerprint, error
 
 // String implements [KeySource].
 func (t *FormTokens) String() string { return "form field " + FormTokenField }
+
+// staleTokenError is an [ErrFormStale] about the token with this id.
+type staleTokenError struct {
+	id  string
+	err error
+}
+
+func (e *staleTokenError) Error() string   { return ErrFormStale.Error() + ": " + e.err.Error() }
+func (e *staleTokenError) Unwrap() []error { return []error{ErrFormStale, e.err} }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	case err != nil && s.FailOpen && unreachable(err):
 		ex.unprotected(w, next, err)
 	case err != nil:
-		ex.refuse(w, err)
+		ex.refuse(tellStale(w, r, err), err)
 	case !found && s.Required:
 		ex.refuse(w, errKeyMissing)
 	case !found:
@@ -93,6 +94,9 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		ex.pass(w, next)
 	case s.formField:
 		ex.begin(tellOutcome(w, r, key.Name), next, key)
+	case s.formToken:
+		id, _, _ := strings.Cut(key.Name, ":")
+		ex.begin(tellOutcome(w, r, id), next, key)
 	default:
 		ex.begin(w, next, key)
 	}

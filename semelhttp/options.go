@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/outcomelog"
 )
@@ -18,7 +19,7 @@ import (
 // Defaults of [Options].
 const (
 	DefaultHeader    = "Idempotency-Key"
-	DefaultPolicyURL = "/.well-known/idempotency"
+	DefaultPolicyURL = refusal.PolicyURL
 
 	defaultMaxBodyBytes      = 64 << 20
 	defaultSpoolBytes        = 256 << 10
@@ -199,6 +200,7 @@ type settings struct {
 	source     *headerSource // Key, when it is the usual kind
 	keyHeader  string        // the header that holds the key, if it is one
 	formField  bool          // a field of a form does
+	formToken  bool          // a token of FormTokens does
 	varyOnKey  []string      // the Vary header of what depends on the key alone, shared as words are
 	policyLink []string
 	headers    []string // Fingerprint.Headers, canonical
@@ -218,6 +220,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 		s.keyHeader = header.name
 	}
 	_, s.formField = sourceAs[*formSource](s.Key)
+	_, s.formToken = sourceAs[*FormTokens](s.Key)
 	s.varyOnKey = []string{s.keyHeader}
 	if len(s.Methods) == 0 {
 		s.Methods = []string{http.MethodPost, http.MethodPatch}
@@ -237,7 +240,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	for _, name := range s.Fingerprint.Headers {
 		s.headers = append(s.headers, http.CanonicalHeaderKey(name))
 	}
-	s.policyLink = []string{policyLink(s.PolicyURL)}
+	s.policyLink = []string{refusal.PolicyLink(s.PolicyURL)}
 	return s, s.check(policy)
 }
 

@@ -1,6 +1,7 @@
 package semelhttp
 
 import (
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,12 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 )
+
+//go:embed templates
+var templates embed.FS
 
 // PublishedPolicy states what callers may rely on, as [Middleware.PolicyHandler]
 // publishes it.
@@ -108,8 +113,8 @@ func (m *Middleware) PolicyHandler() http.Handler {
 		h.Set("Cache-Control", "public, max-age=3600")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Add("Vary", "Accept")
-		if PrefersHTML(r) {
-			writePage(w, r, http.StatusOK, defaultLanguage, "templates/policy.html", &document)
+		if refusal.PrefersHTML(r) {
+			refusal.WritePage(w, r, http.StatusOK, refusal.DefaultLanguage, templates, "templates/policy.html", &document)
 			return
 		}
 		h.Set("Content-Type", "application/json")
@@ -151,7 +156,7 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 			if row.outcome == outcomelog.InFlight {
 				status = s.InFlightStatus
 			}
-			d.Problems = append(d.Problems, PublishedProblem{problemType + row.name, row.title, status, retryable})
+			d.Problems = append(d.Problems, PublishedProblem{refusal.Type + row.name, row.title, status, retryable})
 		}
 	}
 	if refusing, ok := sourceAs[interface {
@@ -159,7 +164,7 @@ func (m *Middleware) PublishedPolicy() PublishedPolicy {
 		Refusals() []Problem
 	}](s.Key); ok {
 		for _, p := range refusing.Refusals() {
-			d.Problems = append(d.Problems, PublishedProblem{problemType + p.Name, p.Title, p.Status, p.Retryable})
+			d.Problems = append(d.Problems, PublishedProblem{refusal.Type + p.Name, p.Title, p.Status, p.Retryable})
 		}
 	}
 	return d

@@ -1,23 +1,17 @@
 package semelhttp
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 )
-
-// problemType begins the type of every problem.
-const problemType = "urn:semel:problem:"
 
 var errKeyMissing = errors.New("semelhttp: the request carries no key")
 
@@ -64,7 +58,6 @@ type Problem struct {
 	Language   string         // of Title and Detail, such as sv; empty means English
 	PolicyURL  string         // linked as describedby; empty means DefaultPolicyURL
 	Extra      map[string]any // further members; those above win
-	stripe     bool           // Options.StripeErrors of the middleware that refuses
 }
 
 // problem is one row of the table.
@@ -270,56 +263,13 @@ func recorded(rec *semel.Record) map[string]any {
 // small page to a caller that prefers HTML. Nothing of it may be cached. A writer
 // with a method NoteProblem(name string) receives the problem's name.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
-	p.PolicyURL = cmp.Or(p.PolicyURL, DefaultPolicyURL)
-	if writer, ok := w.(interface{ NoteProblem(name string) }); ok {
-		writer.NoteProblem(p.Name)
-	}
-	h := w.Header()
-	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
-		h.Del(name)
-	}
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Link", policyLink(p.PolicyURL))
-	h.Add("Vary", "Accept, Accept-Language")
-	if p.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(p.retrySeconds(), 10))
-	}
-	if p.stripe = p.stripe || forStripe(r); p.stripe {
-		h.Set("Stripe-Should-Retry", strconv.FormatBool(p.Retryable))
-	}
-	if PrefersHTML(r) {
-		writeProblemPage(w, r, &p)
-		return
-	}
-	if p.Language != "" {
-		h.Set("Content-Language", p.Language)
-	}
-	h.Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(p.json()) //nolint:gosec // JSON, and said to be; the client may have gone.
+	refusal.Write(w, r, refusal.Problem(p))
 }
 
-func (p *Problem) retrySeconds() int64 {
-	return int64(max(time.Second, p.RetryAfter+time.Second-1) / time.Second)
-}
-
-// json returns the problem document; without Extra, where that holds what JSON
-// cannot say.
-func (p *Problem) json() []byte {
-	members := map[string]any{}
-	maps.Copy(members, p.Extra)
-	maps.Copy(members, map[string]any{
-		"type": problemType + p.Name, "title": p.Title, "status": p.Status, "detail": p.Detail, "retryable": p.Retryable,
-	})
-	if p.stripe {
-		members["error"] = p.stripeError()
+// writeProblem is [WriteProblem] in the format of the options.
+func (m *Middleware) writeProblem(w http.ResponseWriter, r *http.Request, p Problem) {
+	if m.set.StripeErrors {
+		r = r.WithContext(refusal.ForStripe(r.Context()))
 	}
-	body, err := json.Marshal(members)
-	if err != nil && p.Extra != nil {
-		return (&Problem{Name: p.Name, Title: p.Title, Detail: p.Detail, Status: p.Status, Retryable: p.Retryable, stripe: p.stripe}).json()
-	}
-	return body
+	WriteProblem(w, r, p)
 }
-
-func policyLink(url string) string { return "<" + url + `>; rel="describedby"` }

@@ -77,25 +77,25 @@ func (m *Middleware) StatusHandler() http.Handler {
 		m.page(about).Allow(w.Header(), "Retry-After")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			WriteProblem(w, r, *m.statusProblem("method-not-allowed", http.StatusMethodNotAllowed, "Ask with GET", "Nothing was done."))
+			m.writeProblem(w, r, *m.statusProblem("method-not-allowed", http.StatusMethodNotAllowed, "Ask with GET", "Nothing was done."))
 			return
 		}
 		about, key, problem := m.statusKey(r)
 		if problem != nil {
-			WriteProblem(w, r, *problem)
+			m.writeProblem(w, r, *problem)
 			return
 		}
 		if wait, ok := m.statusLimit.Allow(key.Scope); !ok {
 			p := m.statusProblem("quota-exceeded", http.StatusTooManyRequests, "Too many questions", "Wait before you ask again.")
 			p.Retryable, p.RetryAfter = true, wait
-			WriteProblem(w, r, *p)
+			m.writeProblem(w, r, *p)
 			return
 		}
 		rec, err := m.guard.Lookup(r.Context(), key)
 		if err != nil && !errors.Is(err, semel.ErrNotFound) && !errors.Is(err, semel.ErrUnreadable) {
 			p := m.statusProblem("store-unavailable", http.StatusServiceUnavailable, "Temporarily unavailable", "Wait a moment, then ask again.")
 			p.Retryable, p.RetryAfter = true, time.Second
-			WriteProblem(w, r, *p)
+			m.writeProblem(w, r, *p)
 			return
 		}
 		if m.mayAsk(w, r, about, &rec) {
@@ -106,7 +106,7 @@ func (m *Middleware) StatusHandler() http.Handler {
 }
 
 func (m *Middleware) statusProblem(name string, status int, title, detail string) *Problem {
-	return &Problem{Name: name, Page: "for-programs", Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL, stripe: m.set.StripeErrors}
+	return &Problem{Name: name, Page: "for-programs", Title: title, Status: status, Detail: detail, PolicyURL: m.set.PolicyURL}
 }
 
 // mayAsk asks Options.BeforeReplay, whatever there is to tell, and answers who
@@ -122,7 +122,7 @@ func (m *Middleware) mayAsk(w http.ResponseWriter, r, about *http.Request, rec *
 	case answer == nil:
 		p, _ := problemOf(err)
 		p.PolicyURL = m.set.PolicyURL
-		WriteProblem(w, r, p)
+		m.writeProblem(w, r, p)
 	default:
 		answer.ServeHTTP(w, r)
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/refusal"
 )
 
 // ofMachines are words of programs, which no text for people contains.
@@ -21,7 +22,7 @@ var ofMachines = regexp.MustCompile(`(?i)\b(keys?|tokens?|scopes?|claims?|operat
 func TestPageTexts(t *testing.T) {
 	t.Parallel()
 	scripts := map[string]*unicode.RangeTable{"en": unicode.Latin, "sv": unicode.Latin, "hi": unicode.Devanagari, "zh": unicode.Han}
-	all := pageTexts()
+	all := refusal.Texts()
 	if len(all) != len(scripts) {
 		t.Fatalf("%d languages, want %d", len(all), len(scripts))
 	}
@@ -31,9 +32,6 @@ func TestPageTexts(t *testing.T) {
 			t.Errorf("%v: the page %q is that of another row", row.err, row.page)
 		}
 		wanted[row.page] = true
-	}
-	for _, id := range mayHaveHappened() {
-		wanted[id] = true
 	}
 	for lang, script := range scripts {
 		texts := all[lang]
@@ -88,7 +86,7 @@ func TestPagesOfOtherPackages(t *testing.T) {
 			}
 		}
 	}
-	pages := pageTexts()["en"].Pages
+	pages := refusal.Texts()["en"].Pages
 	for id := range used {
 		if _, ok := pages[id]; !ok {
 			t.Errorf("the page %s has no texts", id)
@@ -115,7 +113,7 @@ func TestPagesOfOneName(t *testing.T) {
 		return title
 	}
 	invalid, _ := problemOf(errKeyMissing)
-	for lang := range pageTexts() {
+	for lang := range refusal.Texts() {
 		for _, pair := range [][2]Problem{
 			{{Name: "key-invalid", Page: "form-damaged"}, {Name: "key-invalid", Page: "sign-in"}},
 			{{Name: "response-too-large", Page: "result-too-large"}, {Name: "response-too-large", Page: "result-not-supported"}},
