@@ -77,7 +77,7 @@ func isPage(a *Answer) bool {
 // insertion is the markup that the gateway adds to pages: a contract.
 func insertion() *regexp.Regexp {
 	return regexp.MustCompile(`<input type="hidden" name="_semel" value="sm1\.[\w-]+" autocomplete="off" data-semel-token(?: form="[^"]*")?>` +
-		`|<script defer(?:="")? src="/\.well-known/semel/guard\.js\?v=[\w-]+"(?: nonce="[^"]*")?(?: integrity="[^"]*")?></script>` +
+		`|<script src="/\.well-known/semel/guard\.js\?v=[\w-]+"(?: nonce="[^"]*")?(?: integrity="[^"]*")?></script>` +
 		`|<p class="semel-notice" role="status" lang="[^"]*">[^<]*</p>`)
 }
 

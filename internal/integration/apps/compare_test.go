@@ -19,7 +19,7 @@ func TestCompare(t *testing.T) {
 		return a
 	}
 	const token = `<input type="hidden" name="_semel" value="sm1.AbC-_9" autocomplete="off" data-semel-token>`
-	const script = `<script defer src="/.well-known/semel/guard.js?v=0a-_"></script>`
+	const script = `<script src="/.well-known/semel/guard.js?v=0a-_"></script>`
 	for _, c := range []struct {
 		name                   string
 		before, through, after *apps.Answer

@@ -5,11 +5,11 @@ import { join, resolve } from "node:path";
 
 const programs = {
   SEMEL_TEST_BIN: "cmd/semel", SEMEL_TEST_SHOP: "examples/shop/cmd/shop", SEMEL_TEST_INVOICES: "examples/invoices/cmd/invoices",
-  SEMEL_TEST_ANSWERS: "internal/testserver/cutanswers/serve",
+  SEMEL_TEST_ANSWERS: "internal/testserver/cutanswers/serve", SEMEL_TEST_ORDERS: "internal/testserver/orders",
 };
 
-// Builds semel, the example shop, the invoice application, the server of broken answers and the client's examples once for all tests, unless
-// SEMEL_TEST_BIN, SEMEL_TEST_SHOP, SEMEL_TEST_INVOICES, SEMEL_TEST_ANSWERS and SEMEL_TEST_EXAMPLES name what was built.
+// Builds semel, the example shop, the invoice application, the servers of broken answers and of forms, and the client's examples once for all tests, unless
+// SEMEL_TEST_BIN, SEMEL_TEST_SHOP, SEMEL_TEST_INVOICES, SEMEL_TEST_ANSWERS, SEMEL_TEST_ORDERS and SEMEL_TEST_EXAMPLES name what was built.
 // The long form gets the commands of the scripts of cmd/semel/internal/command as well, in SEMEL_TEST_SCRIPTS: a test binary that is each of them by its name.
 // What it returns is run after the last test.
 export default function build(): () => void {
@@ -25,6 +25,7 @@ export default function build(): () => void {
     execFileSync("scripts/npm-ci", ["web"], { cwd: root, stdio: "inherit" });
     execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_TEST_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
   }
+  execFileSync("scripts/npm-ci", ["internal/integration/browser/react18"], { cwd: root, stdio: "inherit" });
   if (process.env.SEMEL_LONG && !process.env.SEMEL_TEST_SCRIPTS) {
     process.env.SEMEL_TEST_SCRIPTS = dir;
     execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel/internal/command"], { cwd: root, stdio: "inherit" });

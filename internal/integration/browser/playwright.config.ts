@@ -25,7 +25,7 @@ export default defineConfig({
   workers: 2, // the tests wait more than they compute
   forbidOnly: true,
   retries: 1, // a browser that starves on a busy machine; what needed it is reported as flaky, and counted on the last line
-  reporter: [["list"]],
+  reporter: [["list"], ["./tests/tally.ts"]],
   use: {
     browserName: "chromium",
     screenshot: "only-on-failure",

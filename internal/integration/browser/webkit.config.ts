@@ -5,10 +5,11 @@ import { defineConfig } from "@playwright/test";
 export default defineConfig({
   testDir: "webkit",
   globalSetup: "./build.ts",
+  grepInvert: process.env.SEMEL_LONG ? [] : /@long/, // the whole table of ways takes eight minutes
   timeout: 180_000, // a bound, not a measure: on a starved machine a page takes a minute
   expect: { timeout: 30_000 },
   workers: 1,
   forbidOnly: true,
   retries: 2, // its driver loses events on a busy machine
-  reporter: [["list"]],
+  reporter: [["list"], ["./tests/tally.ts"]],
 });

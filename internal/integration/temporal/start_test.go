@@ -71,3 +71,26 @@ func TestStartOnce(t *testing.T) {
 		t.Errorf("a workflow that StartOnce has not started: got %v", err)
 	}
 }
+
+// TestSameIDOtherInput shows Temporal without the adapter: another amount under the ID of a running workflow gets that workflow's result, and is
+// charged as well when the workflow has ended. docs/compared.md cites it.
+func TestSameIDOtherInput(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	c := connect(t, s, s.GetFrontendHostPort())
+	proceed := make(chan struct{})
+	work(t, c, func(_ context.Context, amount int) (int, error) {
+		<-proceed
+		return amount, nil
+	})
+	begin := func(amount int) client.WorkflowRun {
+		run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "order-1", TaskQueue: taskQueue}, workflowName, amount)
+		claimtest.NoError(t, err)
+		return run
+	}
+	first, second := begin(10), begin(99)
+	close(proceed)
+	wantCharged(t, first, 10)
+	wantCharged(t, second, 10)
+	wantCharged(t, begin(99), 99)
+}

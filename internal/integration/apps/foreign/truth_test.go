@@ -27,7 +27,8 @@ func express() []implementation {
 				MIS-01 MIS-02 MIS-04 MIS-08 MIS-10 MIS-11 holds address, query and parsed body are compared
 				MIS-05 MIS-06 holds the middleware is on one route
 				MIS-03 broken another body is refused by 417
-				RACE-01 RACE-02 RACE-03 RACE-04 RACE-06 holds the record is made before anything else runs in the process
+				RACE-01 RACE-02 RACE-03 RACE-04 holds the record is made before anything else runs in the process
+				RACE-06 either an attempt that comes after the first answer gets its replay, without Location
 				ERR-02 ERR-03 ERR-05 holds what is not a 2xx is forgotten
 				SCOPE-01 SCOPE-02 SCOPE-03 SCOPE-05 broken records have no caller
 				SIZE-01 SIZE-07 holds whole bodies are compared

@@ -38,6 +38,10 @@ test("the page calls form.submit() and gets an answer: the form opened afresh is
 
 test("a button pressed with Control opens another tab: the next press goes through, with the same key", async ({ page, context, site }) => {
   site.page = form();
+  site.answer = (one, response) => {
+    const outcome = `${key(one)}:${site.arrived.length === 1 ? "executed" : "replayed"}:303`;
+    response.writeHead(303, { Location: "/done", "Set-Cookie": `semel_outcome=${outcome}; Path=/` }).end();
+  };
   await page.goto(site.url);
   for (const count of [1, 2]) {
     const tab = context.waitForEvent("page");
@@ -46,6 +50,7 @@ test("a button pressed with Control opens another tab: the next press goes throu
     await arrived(site, count);
   }
   expect(key(site.arrived[1])).toBe(key(site.arrived[0]));
+  await expect(page.locator(".semel-notice")).toHaveText("Already saved. The result is in the other tab.");
 });
 
 test("a named draft with tokens is one in two tabs, also after an answer", async ({ page, context, site }) => {

@@ -29,6 +29,21 @@ for (const { name, path, said } of pages) {
     await notes(shop, "one");
   });
 
+  for (const [delay, gap] of [[0, 0], [0, 120], [0, 400], [60, 120], [60, 350], [600, 120]] as const) {
+    test(`${name}: a double click, ${gap} ms apart, and an answer after ${delay} ms`, { tag: name === "fetch" || gap === 120 ? [] : "@long" }, async ({ page, shop }) => {
+      await shop.fault({ mode: "delay", ms: delay, count: 9 });
+      await open(page, shop, path);
+      const box = (await page.getByRole("button").boundingBox())!;
+      await page.mouse.click(box.x + 20, box.y + 10);
+      await page.waitForTimeout(gap); // the person's pace
+      for (const half of ["down", "up"] as const) await page.mouse[half]({ clickCount: 2 });
+      await expect(answer(page)).toHaveText(said);
+      await page.getByLabel("Note").fill("two");
+      await page.getByRole("button").click();
+      await notes(shop, "one", "two");
+    });
+  }
+
   test(`${name}: a lost answer and a server that is not ready`, { tag: name === "fetch" ? [] : "@long" }, async ({ page, shop }) => {
     await open(page, shop, path);
     await shop.fault({ mode: "lose-answer", count: 2 }); // the browser resends the first on its own

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { create, expect, fill, look, open, pressTwice, test } from "./inside.ts";
 
 // The invoice application that is protected from inside, without a gateway, and first of all without scripts: what a person
@@ -153,4 +156,36 @@ test("with the script: one request for three clicks, and the same key", async ({
   expect(posts.length).toBe(1);
   expect(posts[0]).toContain("_semel=sm1.");
   expect(await scripted.counts()).toMatchObject({ invoices: 1, emails: 1 });
+});
+
+test("with the script: a reload before the answer, the same again, and once more on purpose", async ({ page, scripted }) => {
+  let posts = 0;
+  const slow = createServer(async (request, response) => { // keeps the first answer to itself, with its cookies
+    const headers = Object.entries(request.headers).filter(([name]) => !/^(connection|content-length|host)$/.test(name)) as [string, string][];
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { method = "GET" } = request;
+    const answer = await fetch(scripted.url + request.url, { method, headers, redirect: "manual", ...(chunks.length ? { body: Buffer.concat(chunks) } : {}) });
+    if (method === "POST" && ++posts === 1) return;
+    response.statusCode = answer.status;
+    for (const [name, value] of answer.headers) if (!/^(connection|content-(encoding|length)|set-cookie|transfer-encoding)$/.test(name)) response.setHeader(name, value);
+    response.setHeader("Set-Cookie", answer.headers.getSetCookie());
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  }).listen(0, "127.0.0.1");
+  await once(slow, "listening");
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  await open(page, { ...scripted, url });
+  await create(page).click({ noWaitAfter: true });
+  await expect.poll(async () => (await scripted.counts()).invoices).toBe(1);
+  await page.reload().catch(() => undefined); // the submission that it aborts is reported here
+  await expect(page).toHaveURL(/\/invoices\/new$/);
+  await fill(page, "150");
+  await create(page).click();
+  await expect(page).toHaveURL(/\/invoices\/1$/);
+  await open(page, { ...scripted, url }); // it was answered: a form opened afresh is another wish
+  await create(page).click();
+  await expect(page).toHaveURL(/\/invoices\/2$/);
+  expect(await scripted.counts()).toMatchObject({ invoices: 2, emails: 2 });
+  slow.close();
+  slow.closeAllConnections();
 });

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -6,54 +5,49 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Builder, By, Key, Origin, type WebDriver, type WebElement } from "selenium-webdriver";
 import { type Copy, type Demo, expect, test as base } from "../tests/demo.ts";
+import { end, openScreen, running } from "../tests/screen.ts";
 
 /** A window of a browser of its own for every test, with scripts or without. */
-export const test = base.extend<{ person: WebDriver; scripts: boolean }, { driver: string }>({
-  scripts: [true, { option: true }],
-  driver: [
+export const test = base.extend<{ person: WebDriver }, { scripts: boolean; display: string; driver: string }>({
+  scripts: [true, { option: true, scope: "worker" }],
+  display: [
     async ({}, use) => {
+      const [screen, display] = await openScreen();
+      await use(display);
+      await end(screen);
+    },
+    { scope: "worker" },
+  ],
+  driver: [
+    async ({ display }, use) => {
       const home = mkdtempSync(join(tmpdir(), "semel-webkit-"));
-      const [screen, display] = await running("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp"], {}, true);
       const port = String(await free());
       const [driver] = await running("WebKitWebDriver", [`--port=${port}`], {
-        DISPLAY: `:${display}`, HOME: home, XDG_RUNTIME_DIR: home, LIBGL_ALWAYS_SOFTWARE: "1", NO_AT_BRIDGE: "1", GTK_A11Y: "none",
+        DISPLAY: display, HOME: home, XDG_RUNTIME_DIR: home, LIBGL_ALWAYS_SOFTWARE: "1", NO_AT_BRIDGE: "1", GTK_A11Y: "none",
         WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1", // it needs what a container or root does not have; the pages are ours
       });
       const address = `http://127.0.0.1:${port}`;
       await expect.poll(() => fetch(`${address}/status`).then((answer) => answer.ok, () => false)).toBe(true);
       await use(address);
-      for (const child of [driver, screen]) await end(child);
+      await end(driver);
       rmSync(home, { recursive: true, force: true });
     },
     { scope: "worker" },
   ],
   person: async ({ driver, scripts }, use) => {
-    const binary = readdirSync("/usr/lib").flatMap((dir) => ["4.1", "4.0"].map((api) => `/usr/lib/${dir}/webkit2gtk-${api}/MiniBrowser`)).find((path) => existsSync(path));
-    if (!binary) throw new Error("MiniBrowser is missing (apt-get install webkit2gtk-driver)");
     const args = ["--automation", `--enable-javascript=${scripts}`];
-    const person = await new Builder().usingServer(driver).withCapabilities({ browserName: "MiniBrowser", "webkitgtk:browserOptions": { binary, args } }).build();
+    const person = await new Builder().usingServer(driver).withCapabilities({ browserName: "MiniBrowser", "webkitgtk:browserOptions": { binary: binary(), args } }).build();
     await use(person);
     await person.quit();
   },
   complaints: [async ({}, use) => use([]), { auto: true }], // those of Chromium
 });
 
-/** Starts a program, and waits until it has written the display that it is into its file descriptor 3, if it is one. */
-async function running(program: string, args: string[], env: NodeJS.ProcessEnv, display = false): Promise<[ChildProcess, string]> {
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "ignore", "pipe"] });
-  child.on("error", (error) => { throw error; });
-  if (!display) return [child, ""];
-  let text = "";
-  for await (const piece of child.stdio[3] as NodeJS.ReadableStream) {
-    text += String(piece);
-    if (text.endsWith("\n")) return [child, text.trim()];
-  }
-  throw new Error(`${program} ended`);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  child.kill();
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+/** Where Debian puts WebKit's browser. */
+export function binary(): string {
+  const found = readdirSync("/usr/lib").flatMap((dir) => ["4.1", "4.0"].map((api) => `/usr/lib/${dir}/webkit2gtk-${api}/MiniBrowser`)).find((path) => existsSync(path));
+  if (!found) throw new Error("MiniBrowser is missing (apt-get install webkit2gtk-driver)");
+  return found;
 }
 
 async function free(): Promise<number> {

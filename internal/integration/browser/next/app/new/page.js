@@ -1,0 +1,7 @@
+import Order from "../../order.js";
+
+export const dynamic = "force-dynamic"; // made for each reader
+
+export default function Page() {
+  return <Order />;
+}
