@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/semel-dev/semel/ids"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/webhooksig"
 	"github.com/semel-dev/semel/outbox"
 )
@@ -179,7 +180,7 @@ func (s *Sender) deliverKey(ctx context.Context, run []outbox.Message, errs []er
 func (s *Sender) tryDeliver(ctx context.Context, m *outbox.Message, latest time.Time) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("webhook: panic while a message was delivered: %v", cause)
+			err = fmt.Errorf("webhook: panic while a message was delivered: %v", dialect.DiscreetPanic(cause))
 		}
 	}()
 	return s.deliver(ctx, m, latest)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/internal/ratelimit"
 	"github.com/semel-dev/semel/operator"
@@ -191,7 +192,7 @@ func (a *API) contain(ctx context.Context, c *call) (status int, body []byte, er
 	defer func() {
 		if cause := recover(); cause != nil {
 			a.log.LogAttrs(ctx, slog.LevelError, "a call of the admin API panicked",
-				slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+				slog.String("panic", fmt.Sprint(dialect.DiscreetPanic(cause))), slog.String("stack", string(debug.Stack())))
 			err = errPanicked
 		}
 	}()

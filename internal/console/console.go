@@ -18,6 +18,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outcomelog/archive"
@@ -180,7 +181,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	defer func() { //nolint:contextcheck // the request has it.
 		if cause := recover(); cause != nil {
-			c.log.LogAttrs(r.Context(), slog.LevelError, "a page of the console panicked", slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+			c.log.LogAttrs(r.Context(), slog.LevelError, "a page of the console panicked", slog.String("panic", fmt.Sprint(dialect.DiscreetPanic(cause))), slog.String("stack", string(debug.Stack())))
 			http.Error(w, "This page has failed. The log says why.", http.StatusInternalServerError)
 		}
 	}()

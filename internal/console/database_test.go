@@ -114,7 +114,7 @@ func TestUndoKeeps(t *testing.T) {
 	path := "/console/duplicates/" + strconv.FormatInt(s.run, 10)
 	_, page := b.get(path)
 	_, page = b.post(path, url.Values{"form": {hidden(t, page, "form")}, "what": {"run"}, "reason": {"a wrong rule"}})
-	contains(t, page, "Undone: ", "Rows that were left as they are", "customer_id is")
+	contains(t, page, "Undone: ", "Rows that were left as they are", "customer_id was changed since the merge")
 }
 
 // Promise 10: a token that may only look undoes nothing and decides on no message of the outbox.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/internal/rules/verify"
 	"github.com/semel-dev/semel/internal/texts"
@@ -146,10 +147,10 @@ func (c *Console) verify(k *call) (string, *refusal) {
 	})
 	switch {
 	case errors.Is(err, errVerifying):
-		return "", &refusal{http.StatusConflict, "Nothing was done: " + err.Error() + ".", ""}
+		return "", &refusal{http.StatusConflict, "Nothing was done: " + dialect.Discreet(err).Error() + ".", ""}
 	case err != nil:
-		c.log.LogAttrs(k.Context(), slog.LevelWarn, "the rules cannot be compared with the database", slog.String("error", err.Error()))
-		return "", &refusal{http.StatusServiceUnavailable, "The rules could not be compared: " + err.Error(), ""}
+		c.log.LogAttrs(k.Context(), slog.LevelWarn, "the rules cannot be compared with the database", slog.String("error", dialect.Discreet(err).Error()))
+		return "", &refusal{http.StatusServiceUnavailable, "The rules could not be compared: " + dialect.Discreet(err).Error(), ""}
 	}
 	return Path + "rules", nil
 }

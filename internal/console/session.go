@@ -19,15 +19,10 @@ const (
 	maxSessions         = 1000
 	maxOperatorSessions = 20
 
+	// A gateway keeps these from applications: see consoleCookies there.
 	plainCookie  = "semel_console"
 	secureCookie = "__Secure-" + plainCookie
 )
-
-// IsCookie reports whether a cookie is the console's. Cookies know no ports, so a browser sends it to
-// an application on the same host as well.
-func IsCookie(name string) bool {
-	return name == plainCookie || name == secureCookie || name == "__Host-"+plainCookie // an earlier release's
-}
 
 // session is an operator that logged in.
 type session struct {

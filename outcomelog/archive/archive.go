@@ -89,7 +89,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Archive, error) {
 	}
 	d, err := dialect.Find(ctx, db)
 	if err != nil {
-		return nil, fmt.Errorf("archive: open: %w", err)
+		return nil, fmt.Errorf("archive: open: %w", dialect.Discreet(err))
 	}
 	a := &Archive{table: newTable(db, d, opts.Table), opts: opts, stop: make(chan struct{}), done: make(chan struct{})}
 	if err := a.prepare(ctx, opts.ReadOnly); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
@@ -80,7 +81,7 @@ func (a *Archive) Search(ctx context.Context, q Query) (Page, error) {
 	}
 	page, err := a.search(ctx, &q, before)
 	if err != nil {
-		return Page{}, fmt.Errorf("archive: search: %w", err)
+		return Page{}, fmt.Errorf("archive: search: %w", dialect.Discreet(err))
 	}
 	return page, nil
 }

@@ -59,12 +59,12 @@ func (t *table) scripts() []string {
 func (t *table) prepare(ctx context.Context, readOnly bool) error {
 	have, err := t.version(ctx)
 	if err != nil {
-		return fmt.Errorf("archive: read the schema of %s: %w%s", t.name, err, t.remedy(err))
+		return fmt.Errorf("archive: read the schema of %s: %w%s", t.name, dialect.Discreet(err), t.remedy(err))
 	}
 	latest := len(t.scripts())
 	if have < latest && !readOnly {
 		if err := t.migrate(ctx, have); err != nil {
-			return fmt.Errorf("archive: make the table %s: %w%s", t.name, err, t.remedy(err))
+			return fmt.Errorf("archive: make the table %s: %w%s", t.name, dialect.Discreet(err), t.remedy(err))
 		}
 		have = latest
 	}

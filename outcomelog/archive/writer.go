@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/outcomelog"
 )
@@ -103,7 +104,7 @@ func (a *Archive) write(ctx context.Context, batch []arrived) {
 		err := a.insert(within, batch, number, failed > 0)
 		if err != nil {
 			if failed++; failed == 1 {
-				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the outcome log cannot be written", slog.String("error", err.Error()))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the outcome log cannot be written", slog.Any("error", dialect.Discreet(err)))
 			}
 		}
 		return err
@@ -189,7 +190,7 @@ func (a *Archive) forget(ctx context.Context, steps int) {
 		more, err := a.forgetSome(within)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "old entries of the outcome log cannot be removed", slog.String("error", err.Error()))
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "old entries of the outcome log cannot be removed", slog.Any("error", dialect.Discreet(err)))
 		}
 		if err != nil || !more {
 			return
