@@ -2,13 +2,12 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help test test-long slowest check lint shell sql arch api licences fmt build demo model bench bench-stores bench-overload bench-scale bench-engines bench-temporal races soak prove mutate compatibility rolling microbench fuzz vuln archives reproducible clean
+.PHONY: help test test-long slowest check lint shell sql arch api licences fmt build demo model bench bench-stores bench-overload bench-scale races soak prove mutate compatibility rolling microbench fuzz vuln archives reproducible clean
 
 TOOLS := .cache/bin
 FUZZTIME ?= 1m
 FUZZ ?= .
 ONLY ?= ^(middleware|sqlite|gateway|console)$$
-ENGINES ?= .
 BENCH ?= .
 MUTANT ?= .
 REV ?=
@@ -73,21 +72,13 @@ bench: ## Semel against the bare work, as ratios (ONLY=middleware|sqlite|log|gat
 	go run -buildvcs=true ./internal/bench -only '$(ONLY)'
 
 bench-stores: ## the network stores against the bare work on the same databases, as ratios
-	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only stores
+	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only 'stores|flow|messages'
 
 bench-overload: ## ever more callers through the gateway on every store: the rate must not collapse
 	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only overload
 
 bench-scale: ## what an intent costs on every store, and the machines that higher rates need
 	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./internal/bench -only '^scale$$'
-
-bench-engines: ## a flow against River, takeovers after kill -9, inbox and outbox against bare NATS (ENGINES=steps|takeover|inbox|outbox)
-	@go build -C internal/bench/engines -buildvcs=true -o ../../../.cache/bin/bench-engines .
-	@scripts/prepare --on-disk --only 'postgresql nats' .cache/bin/bench-engines -only '$(ENGINES)'
-
-bench-temporal: ## the same against Temporal; the first build of its server takes minutes (ENGINES=steps|takeover)
-	@go build -C internal/bench/temporal -buildvcs=true -o ../../../.cache/bin/bench-temporal .
-	@scripts/prepare --on-disk --only postgresql .cache/bin/bench-temporal -only '$(ENGINES)'
 
 soak: ## gateways at half of their rate for FOR (1m), while everything is disturbed: nothing may grow (STORE=postgres|mysql|redis|sqlite|log)
 	@scripts/prepare --only 'postgresql mariadb redis' --start-nothing go run ./internal/soak -for $(FOR) -store $(STORE) -out .cache

@@ -101,13 +101,9 @@ func (b *postgresBench) close() {
 
 // meter counts what the server and the wire count.
 func (b *postgresBench) meter(ctx context.Context) ([]contest.Counter, error) {
-	return postgresMeter(ctx, &b.wire, b.pool)
-}
-
-func postgresMeter(ctx context.Context, w *wire, pool *pgxpool.Pool) ([]contest.Counter, error) {
-	writes := w.writes.Load()
+	writes := b.wire.writes.Load()
 	var wal float64
-	err := pool.QueryRow(ctx, `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`).Scan(&wal)
+	err := b.pool.QueryRow(ctx, `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`).Scan(&wal)
 	return []contest.Counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of WAL", Value: wal}}, err
 }
 

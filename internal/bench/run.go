@@ -12,12 +12,12 @@ func sections() []contest.Section {
 		{Name: "middleware", Run: benchMiddleware},
 		{Name: "sqlite", Run: benchSQLite},
 		{Name: "log", Run: benchLog},
-		{Name: "log-large", Run: benchLogLarge},
 		{Name: "gateway", Run: benchGateway},
 		{Name: "overload", Run: benchOverload},
 		{Name: "scale", Run: benchScale},
 		{Name: "stores-postgres", Run: benchPostgres},
 		{Name: "flow", Run: benchFlow},
+		{Name: "messages", Run: benchMessages},
 		{Name: "stores-mysql", Run: benchMySQL},
 		{Name: "stores-redis", Run: benchRedis},
 	}
