@@ -12,6 +12,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/openstore/openlog"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
@@ -47,10 +48,10 @@ func TestDocumentedGrants(t *testing.T) {
 	before, after, _ := strings.Cut(strings.ReplaceAll(grants[1], "shop_app", role), "GRANT SELECT, INSERT, DELETE ON semel.outcome")
 	_, err = conn.Exec(t.Context(), before)
 	must(t, err)
-	_, err = openstore.OpenOutcomeLog(t.Context(), app, archive.Options{})
+	_, err = openlog.Open(t.Context(), app, archive.Options{})
 	claimtest.Words(t, err, "permission denied", "user that runs migrations", "semel.outcome_migration")
 
-	log, err := openstore.OpenOutcomeLog(t.Context(), owner, archive.Options{})
+	log, err := openlog.Open(t.Context(), owner, archive.Options{})
 	must(t, err)
 	must(t, log.Close())
 	_, err = conn.Exec(t.Context(), "GRANT SELECT, INSERT, DELETE ON semel.outcome"+after)
@@ -59,7 +60,7 @@ func TestDocumentedGrants(t *testing.T) {
 	must(t, err)
 	claimtest.Wins(t, store, claimtest.Params("k"))
 	must(t, store.Close())
-	log, err = openstore.OpenOutcomeLog(t.Context(), app, archive.Options{Retention: time.Hour})
+	log, err = openlog.Open(t.Context(), app, archive.Options{Retention: time.Hour})
 	must(t, err)
 	log.Keep(t.Context(), outcomelog.Event{Outcome: outcomelog.Executed, Door: "gateway"})
 	must(t, log.Close())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 var errNoAnswer = errors.New("the store gave no answer")
@@ -98,7 +99,7 @@ func (s *stream) execute(b *batch) {
 	err := errNoAnswer
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the store panicked: %v", p)
+			err = fmt.Errorf("the store panicked: %v", dialect.DiscreetPanic(p))
 		}
 		if err != nil {
 			s.lose(b, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
+	sqldialect "github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
@@ -51,6 +52,7 @@ const (
 // was taken.
 func translate(act string, err error) error {
 	h := hint(err)
+	err = sqldialect.Discreet(err)
 	if lasts(err) {
 		err = verb.Refused(err)
 	}

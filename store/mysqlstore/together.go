@@ -165,7 +165,6 @@ func (c *conn) ask(ctx context.Context, loc *time.Location) error {
 	if c.session != nil {
 		return nil
 	}
-	//semel:safe it only reads settings
 	rows, err := c.driverConn.QueryContext(ctx, sessionSQL, nil)
 	if err != nil {
 		return err

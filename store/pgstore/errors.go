@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
@@ -66,6 +67,7 @@ func translate(act string, err error) error {
 	if err == nil {
 		return nil
 	}
+	err = dialect.Discreet(err)
 	for _, sentinel := range []error{semel.ErrNotFound, semel.ErrLost, semel.ErrSettled, semel.ErrFull, semel.ErrClosed} {
 		if errors.Is(err, sentinel) {
 			return err

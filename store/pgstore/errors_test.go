@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel"
@@ -36,10 +37,13 @@ func TestErrorsOfTheServer(t *testing.T) {
 		{"XX000", "", false, false},
 	} {
 		execute(t, p, fmt.Sprintf(`CREATE OR REPLACE FUNCTION %[1]s.refuse() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '%[2]s'; END $$;
+$$ BEGIN RAISE EXCEPTION 'a value' USING ERRCODE = '%[2]s'; END $$;
 CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION %[1]s.refuse()`, name, test.code))
 		err := s.Settle(t.Context(), rec.Digest, rec.Fence, completed("x"))
-		wantWords(t, err, "settle", "refused", test.code, test.word)
+		wantWords(t, err, "settle", "a function or trigger refuses it", ".refuse)", test.code, test.word)
+		if strings.Contains(err.Error(), "a value") {
+			t.Errorf("%s: it has what the function says of a row: %v", test.code, err)
+		}
 		if errors.Is(err, semel.ErrFull) != test.full {
 			t.Errorf("%s: got %v, want full %v", test.code, err, test.full)
 		}
@@ -68,7 +72,7 @@ func TestRetries(t *testing.T) {
 	for i, code := range []string{"40001", "40P01", "22012"} {
 		execute(t, p, fmt.Sprintf(`CREATE SEQUENCE %[1]s.tries%[3]d;
 CREATE OR REPLACE FUNCTION %[1]s.refuse() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN IF nextval('%[1]s.tries%[3]d') < 4 THEN RAISE EXCEPTION 'refused' USING ERRCODE = '%[2]s'; END IF; RETURN NEW; END $$;
+$$ BEGIN IF nextval('%[1]s.tries%[3]d') < 4 THEN RAISE EXCEPTION 'a value' USING ERRCODE = '%[2]s'; END IF; RETURN NEW; END $$;
 CREATE OR REPLACE TRIGGER refuse BEFORE UPDATE ON %[1]s.record FOR EACH ROW EXECUTE FUNCTION %[1]s.refuse()`, name, code, i))
 		if err := s.Renew(t.Context(), rec.Digest, rec.Fence, lease); err != nil {
 			t.Errorf("%s: %v", code, err)

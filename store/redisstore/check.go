@@ -65,7 +65,13 @@ func (s *Store) primaries(ctx context.Context) (map[string]rueidis.Client, error
 	if s.draws == nil {
 		return nodes, nil
 	}
-	ranges, err := s.client.Do(ctx, s.client.B().ClusterSlots().Build()).ToArray()
+	var ranges []rueidis.RedisMessage
+	var err error
+	for _, client := range nodes { // a replica may be down
+		if ranges, err = client.Do(ctx, client.B().ClusterSlots().Build()).ToArray(); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return nil, s.translate("ask for CLUSTER SLOTS", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
@@ -16,6 +17,7 @@ import (
 func Translate(pkg, file, act string, err error) error {
 	code := Code(err)
 	text := Hint(code)
+	err = dialect.Discreet(err)
 	switch Primary(code) {
 	case ReadOnly, CantOpen, permission, Auth, NotADB, Corrupt:
 		err = verb.Refused(err)
