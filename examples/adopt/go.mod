@@ -19,6 +19,7 @@ require (
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
+	github.com/jinzhu/inflection v1.0.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
 

@@ -2,7 +2,7 @@
 # A provider delivers one event many times at once, and then a backlog of events.
 # shellcheck source=stage.sh
 . "$(dirname "$0")/stage.sh"
-application --latency 200ms
+application --latency 1s
 gateway --live-claims 8 --wait 20s
 deliver() { # deliver KEY: one delivery in the background; its status goes to a file of its own
   curl -s -o answer-"$1"-"$2" -w '%{http_code}\n' -H "Idempotency-Key: \"$1\"" -d 'customer_id=1&amount=12.50' http://127.0.0.1:8080/invoices >"status-$1-$2" &

@@ -155,11 +155,11 @@ func readJSON(r *http.Request, target any) error {
 	return nil
 }
 
-// readUnique reads an id as this server hands them out.
+// readUnique reads a UUID of any version.
 func readUnique(field, text string) (ids.UUID, error) {
 	id, err := ids.ParseUUID(text)
-	if err != nil || id.Version() != 7 {
-		return ids.UUID{}, malformedError(field + ": not an id as …/new hands it out")
+	if err != nil {
+		return ids.UUID{}, malformedError(field + ": is not a UUID")
 	}
 	return id, nil
 }

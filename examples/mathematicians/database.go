@@ -16,6 +16,8 @@ var (
 	schemaSQL string
 	//go:embed sql/hand_out.sql
 	handOutSQL string
+	//go:embed sql/take_id.sql
+	takeIDSQL string
 	//go:embed sql/use_handout.sql
 	useHandoutSQL string
 )
@@ -37,46 +39,54 @@ var (
 )
 
 // database is the SQLite file. mathematician.go and paper.go hold its verbs.
-type database struct{ db *sql.DB }
+type database struct {
+	db        *sql.DB
+	clientIDs bool
+}
 
 // openDatabase opens the file at path, creating it and its tables if absent.
-func openDatabase(path string) (*database, error) {
+func openDatabase(path string, clientIDs bool) (*database, error) {
 	db, err := sqlite.Open(context.Background(), path, schemaSQL)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w (is it a writable SQLite file of this application?)", path, err)
 	}
-	return &database{db}, nil
+	return &database{db, clientIDs}, nil
 }
 
 // handOut records that an id was handed out.
 func (d *database) handOut(ctx context.Context, kind string, id ids.UUID, most int) error {
 	result, err := d.db.ExecContext(ctx, handOutSQL, id[:], kind, most)
-	if err != nil {
-		return fmt.Errorf("hand out an id: %w", err)
+	return changed(result, err, "hand out an id", errTooManyUnused)
+}
+
+// changed returns the error of a statement, or none if it changed no row.
+func changed(result sql.Result, err error, act string, none error) error {
+	n := int64(1)
+	if err == nil {
+		n, err = result.RowsAffected()
 	}
-	switch n, err := result.RowsAffected(); {
-	case err != nil:
-		return fmt.Errorf("hand out an id: %w", err)
-	case n == 0:
-		return errTooManyUnused
+	if err != nil {
+		return fmt.Errorf("%s: %w", act, err)
+	}
+	if n == 0 {
+		return none
 	}
 	return nil
 }
 
-// useHandout marks an id as used, or returns errNotHandedOut if it was not handed
-// out for this kind.
-func useHandout(ctx context.Context, tx *sql.Tx, kind string, id ids.UUID) error {
+// useID marks an id as used. It returns errNotHandedOut if the id was not handed
+// out for this kind, or, where clients make ids, errOtherBody if it is another
+// kind's.
+func (d *database) useID(ctx context.Context, tx *sql.Tx, kind string, id ids.UUID) error {
+	unusable := errNotHandedOut
+	if d.clientIDs {
+		unusable = errOtherBody
+		if _, err := tx.ExecContext(ctx, takeIDSQL, id[:], kind); err != nil {
+			return fmt.Errorf("take an id: %w", err)
+		}
+	}
 	result, err := tx.ExecContext(ctx, useHandoutSQL, id[:], kind)
-	if err != nil {
-		return fmt.Errorf("use a hand-out: %w", err)
-	}
-	switch n, err := result.RowsAffected(); {
-	case err != nil:
-		return fmt.Errorf("use a hand-out: %w", err)
-	case n == 0:
-		return errNotHandedOut
-	}
-	return nil
+	return changed(result, err, "use a hand-out", unusable)
 }
 
 // inTransaction commits what work did, or rolls it back when work fails.

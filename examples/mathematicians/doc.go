@@ -1,6 +1,6 @@
 // Package mathematicians is an API in which a create is safe to send as often as
-// the client likes, by ids alone: the client asks for an id, and every POST
-// carries it.
+// the client likes, by ids alone: the client asks for an id, or with
+// [Options.ClientIDs] makes a UUID, and every POST carries it.
 //
 //	             GET …/new                  POST, first
 //	not known ─────────────▶ handed out ─────────────────▶ there ──┐

@@ -37,7 +37,7 @@ func ExampleOpen() {
 		panic(err)
 	}
 	for _, name := range []string{"Ada", "Ada", "Bob"} {
-		w := ask(http.MethodPost, "/api/mathematicians", fmt.Sprintf(`{"unique":%q,"name":%q}`, handout.Unique, name))
+		w := ask(http.MethodPost, "/api/mathematicians", fmt.Sprintf(`{"unique":%q,"name":{"lastName":%q}}`, handout.Unique, name))
 		fmt.Println(name, w.Code)
 	}
 	// Output:

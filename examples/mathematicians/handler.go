@@ -1,6 +1,7 @@
 package mathematicians
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,16 +11,42 @@ import (
 
 const pageRows = 100
 
-// handout is the answer of …/new.
-type handout struct {
-	Unique ids.UUID        `json:"unique"`
-	Links  map[string]link `json:"_links"`
+// nameView is a name in JSON. ids is always empty: versions are in ETag and If-Match.
+type nameView struct {
+	IDs []string `json:"ids"`
+	name
+}
+
+// readNamed reads a mathematician as …/new and GET write it. _links says nothing; unique is the one that the body may leave out.
+func readNamed(r *http.Request, unique string) (ids.UUID, name, error) {
+	asked := struct {
+		Unique string
+		Name   nameView
+		Links  any `json:"_links"`
+	}{Unique: unique}
+	if err := readJSON(r, &asked); err != nil {
+		return ids.UUID{}, name{}, err
+	}
+	id, err := readUnique("unique", asked.Unique)
+	switch {
+	case err != nil:
+	case len(asked.Name.IDs) > 0:
+		err = malformedError("name.ids: must be empty; If-Match names the version that you have seen")
+	case asked.Name.First == "":
+		err = checkText("name.lastName", asked.Name.Last)
+	default:
+		err = checkText("name.firstName", asked.Name.First)
+		if err == nil && asked.Name.Last != "" {
+			err = checkText("name.lastName", asked.Name.Last)
+		}
+	}
+	return id, asked.Name.name, err
 }
 
 // mathematicianView is the representation of a mathematician.
 type mathematicianView struct {
 	Unique ids.UUID        `json:"unique"`
-	Name   string          `json:"name"`
+	Name   nameView        `json:"name"`
 	Links  map[string]link `json:"_links"`
 }
 
@@ -32,7 +59,7 @@ type paperView struct {
 }
 
 func (m *mathematician) view() mathematicianView {
-	return mathematicianView{m.unique, m.name, map[string]link{"self": {m.href()}, "papers": {m.href() + "/papers"}}}
+	return mathematicianView{m.unique, nameView{[]string{}, m.name}, map[string]link{"self": {m.href()}, "papers": {m.href() + "/papers"}}}
 }
 
 func (m *mathematician) href() string { return "/api/mathematicians/" + m.unique.String() }
@@ -48,33 +75,28 @@ func (p *paper) view() paperView {
 
 func (p *paper) href() string { return "/api/papers/" + p.unique.String() }
 
-// newID hands out an id. It is a GET by the contract of this API, although it
-// writes: a repetition gets another id, and the first stays unused.
-func (s *Server) newID(kind, create string) func(*http.Request) (answer, error) {
+// newID hands out an id in the object to fill in and POST. It is a GET by the
+// contract of this API, although it writes: a repetition gets another id, and
+// the first stays unused.
+func (s *Server) newID(kind, create string, template map[string]any) func(*http.Request) (answer, error) {
 	return func(r *http.Request) (answer, error) {
 		id := s.uuids.New()
 		if err := s.db.handOut(r.Context(), kind, id, s.maxUnused); err != nil {
 			return answer{}, err
 		}
-		return answer{status: http.StatusOK, body: handout{id, map[string]link{
-			"create": {create}, "self": {create + "/" + id.String()},
-		}}}, nil
+		body := maps.Clone(template)
+		body["unique"] = id
+		body["_links"] = map[string]link{"create": {create}, "self": {create + "/" + id.String()}}
+		return answer{status: http.StatusOK, body: body}, nil
 	}
 }
 
 func (s *Server) createMathematician(r *http.Request) (answer, error) {
-	var asked struct{ Unique, Name string }
-	if err := readJSON(r, &asked); err != nil {
-		return answer{}, err
-	}
-	id, err := readUnique("unique", asked.Unique)
+	id, asked, err := readNamed(r, "")
 	if err != nil {
 		return answer{}, err
 	}
-	if err := checkText("name", asked.Name); err != nil {
-		return answer{}, err
-	}
-	m, err := s.db.createMathematician(r.Context(), id, asked.Name)
+	m, err := s.db.createMathematician(r.Context(), id, asked)
 	return answer{status: http.StatusCreated, location: m.href(), body: m.view()}, err
 }
 
@@ -95,17 +117,14 @@ func (s *Server) showMathematician(r *http.Request, id ids.UUID) (answer, error)
 }
 
 func (s *Server) renameMathematician(r *http.Request, id ids.UUID) (answer, error) {
-	asked := struct{ Unique, Name string }{Unique: id.String()}
-	if err := readJSON(r, &asked); err != nil {
+	named, asked, err := readNamed(r, id.String())
+	if err != nil {
 		return answer{}, err
 	}
-	if named, err := readUnique("unique", asked.Unique); err != nil || named != id {
+	if named != id {
 		return answer{}, malformedError("unique: is another one than in the path")
 	}
-	if err := checkText("name", asked.Name); err != nil {
-		return answer{}, err
-	}
-	m, err := s.db.renameMathematician(r.Context(), id, asked.Name, ifMatch(r.Header.Values("If-Match")))
+	m, err := s.db.renameMathematician(r.Context(), id, asked, ifMatch(r.Header.Values("If-Match")))
 	return answer{status: http.StatusOK, etag: m.etag(), body: m.view()}, err
 }
 
@@ -151,7 +170,10 @@ func readAfter(r *http.Request) (ids.UUID, error) {
 }
 
 func (s *Server) createPaper(r *http.Request) (answer, error) {
-	var asked struct{ Unique, Author, Title string }
+	var asked struct {
+		Unique, Author, Title string
+		Links                 any `json:"_links"`
+	}
 	if err := readJSON(r, &asked); err != nil {
 		return answer{}, err
 	}

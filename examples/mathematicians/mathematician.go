@@ -26,13 +26,19 @@ var (
 type mathematician struct {
 	row         ids.Internal
 	unique      ids.UUID
-	name        string
-	createdName string
+	name        name
+	createdName name
 	version     int64
 }
 
+// name has two parts; one may be empty.
+type name struct {
+	First string `json:"firstName"`
+	Last  string `json:"lastName"`
+}
+
 func (m *mathematician) scan(row sqlite.Row) error {
-	err := row.Scan(&m.row, &m.unique, &m.name, &m.createdName, &m.version)
+	err := row.Scan(&m.row, &m.unique, &m.name.First, &m.name.Last, &m.createdName.First, &m.createdName.Last, &m.version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errNotFound
 	}
@@ -50,24 +56,24 @@ func readMathematician(rows dbguard.Rows) (mathematician, error) {
 
 // createMathematician inserts the row unless it is there, and returns it: as it
 // was created, whatever has changed since.
-func (d *database) createMathematician(ctx context.Context, id ids.UUID, name string) (mathematician, error) {
+func (d *database) createMathematician(ctx context.Context, id ids.UUID, asked name) (mathematician, error) {
 	var m mathematician
 	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
-		if err := useHandout(ctx, tx, kindMathematician, id); err != nil {
+		if err := d.useID(ctx, tx, kindMathematician, id); err != nil {
 			return err
 		}
 		var err error
 		m, _, err = dbguard.CreateOrReuse(ctx, dbguard.SQL(dbguard.SQLite, tx), &dbguard.Insert{
 			Table:     "mathematicians",
-			Columns:   []string{"unique_id", "name", "created_name"},
-			Values:    []any{id[:], name, name},
+			Columns:   []string{"unique_id", "first_name", "last_name", "created_first_name", "created_last_name"},
+			Values:    []any{id[:], asked.First, asked.Last, asked.First, asked.Last},
 			Unique:    dbguard.Target{Columns: []string{"unique_id"}},
-			Returning: []string{"id", "unique_id", "name", "created_name", "version"},
+			Returning: []string{"id", "unique_id", "first_name", "last_name", "created_first_name", "created_last_name", "version"},
 		}, readMathematician)
 		if err != nil {
 			return fmt.Errorf("create a mathematician: %w", err)
 		}
-		if m.createdName != name {
+		if m.createdName != asked {
 			return errOtherBody
 		}
 		m.name = m.createdName
@@ -84,7 +90,7 @@ func (d *database) findMathematician(ctx context.Context, id ids.UUID) (mathemat
 
 // renameMathematician sets the name. matches says whether the version that is
 // there is one that the caller has seen.
-func (d *database) renameMathematician(ctx context.Context, id ids.UUID, name string, matches func(version int64) bool) (mathematician, error) {
+func (d *database) renameMathematician(ctx context.Context, id ids.UUID, asked name, matches func(version int64) bool) (mathematician, error) {
 	var m mathematician
 	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
 		if err := m.scan(tx.QueryRowContext(ctx, findMathematicianSQL, id[:])); err != nil {
@@ -93,7 +99,7 @@ func (d *database) renameMathematician(ctx context.Context, id ids.UUID, name st
 		if !matches(m.version) {
 			return errStale
 		}
-		if _, err := tx.ExecContext(ctx, renameMathematicianSQL, m.row, name); err != nil {
+		if _, err := tx.ExecContext(ctx, renameMathematicianSQL, m.row, asked.First, asked.Last); err != nil {
 			return fmt.Errorf("rename a mathematician: %w", err)
 		}
 		return m.scan(tx.QueryRowContext(ctx, findMathematicianSQL, id[:]))

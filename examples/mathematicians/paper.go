@@ -40,7 +40,7 @@ func (p *paper) scan(row sqlite.Row) error {
 // createPaper is createMathematician's twin for what belongs to one.
 func (d *database) createPaper(ctx context.Context, asked paper) (paper, error) {
 	err := d.inTransaction(ctx, func(tx *sql.Tx) error {
-		if err := useHandout(ctx, tx, kindPaper, asked.unique); err != nil {
+		if err := d.useID(ctx, tx, kindPaper, asked.unique); err != nil {
 			return err
 		}
 		var author mathematician

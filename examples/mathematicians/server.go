@@ -19,6 +19,9 @@ type Options struct {
 	// MaxUnused bounds the ids that were handed out and not used yet: one more
 	// is refused with 503. Default [DefaultMaxUnused].
 	MaxUnused int
+	// ClientIDs accepts every UUID, of any version, in a POST, as if it had been
+	// handed out. False accepts only those of …/new, and answers 404 to others.
+	ClientIDs bool
 	// Logger receives errors. Nil means none are logged.
 	Logger *slog.Logger
 }
@@ -47,16 +50,18 @@ func Open(path string, opts *Options) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if s.db, err = openDatabase(path); err != nil {
+	if s.db, err = openDatabase(path, opts.ClientIDs); err != nil {
 		return nil, err
 	}
-	s.route("GET /api/mathematicians/new", s.newID(kindMathematician, "/api/mathematicians"))
+	s.route("GET /api/mathematicians/new", s.newID(kindMathematician, "/api/mathematicians", map[string]any{
+		"name": map[string]any{"ids": []string{}, "firstName": nil, "lastName": nil},
+	}))
 	s.route("POST /api/mathematicians", s.createMathematician)
 	s.route("GET /api/mathematicians", s.listMathematicians)
 	s.route("GET /api/mathematicians/{unique}", ofPath(s.showMathematician))
 	s.route("PUT /api/mathematicians/{unique}", ofPath(s.renameMathematician))
 	s.route("GET /api/mathematicians/{unique}/papers", ofPath(s.listPapers))
-	s.route("GET /api/papers/new", s.newID(kindPaper, "/api/papers"))
+	s.route("GET /api/papers/new", s.newID(kindPaper, "/api/papers", map[string]any{"author": nil, "title": nil}))
 	s.route("POST /api/papers", s.createPaper)
 	s.route("GET /api/papers/{unique}", ofPath(s.showPaper))
 	return s, nil

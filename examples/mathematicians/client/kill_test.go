@@ -75,8 +75,8 @@ func rowsOf(t *testing.T, file string) []row {
 	noError(t, err)
 	defer db.Close()
 	found, err := db.QueryContext(t.Context(), `
-		SELECT name, '' FROM mathematicians
-		UNION ALL SELECT p.title, m.name FROM papers p JOIN mathematicians m ON m.id = p.author
+		SELECT ltrim(first_name || ' ' || last_name), '' FROM mathematicians
+		UNION ALL SELECT p.title, ltrim(m.first_name || ' ' || m.last_name) FROM papers p JOIN mathematicians m ON m.id = p.author
 		ORDER BY 1`)
 	noError(t, err)
 	defer found.Close()

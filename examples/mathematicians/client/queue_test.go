@@ -215,7 +215,7 @@ func TestTheIDIsNeverReplaced(t *testing.T) {
 			}
 			sent[body.Unique]++
 			w := httptest.NewRecorder()
-			r.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"unique":%q,"name":"name of a"}`, body.Unique)))
+			r.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"unique":%q,"name":{"firstName":"name of","lastName":"a"}}`, body.Unique)))
 			b.server.ServeHTTP(w, r)
 			if n < 8 {
 				return nil, errors.New("the answer was lost")
@@ -313,7 +313,7 @@ func TestOneEntryHoldsUpNoOther(t *testing.T) {
 		b.meet = func(r *http.Request, _ int) (*http.Response, error) {
 			text, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(strings.NewReader(string(text)))
-			if strings.Contains(string(text), "name of a") {
+			if strings.Contains(string(text), `"lastName":"a"`) {
 				at = append(at, time.Now())
 				return answer(500, nil, "").response()
 			}
@@ -447,7 +447,7 @@ func TestRefusedByTheRealServer(t *testing.T) {
 		t.Errorf("got %+v, %v", counts, err)
 	}
 	want := []client.Entry{
-		{Ref: "a", Reason: "400: name: holds a character that cannot be shown", State: client.Refused},
+		{Ref: "a", Reason: "400: name.lastName: holds a character that cannot be shown", State: client.Refused},
 		{Ref: "p", Reason: "what it belongs to was refused", State: client.Refused},
 		{Ref: "b", State: client.Done},
 	}

@@ -57,9 +57,10 @@ func (q *Queue) askID(ctx context.Context, kind Kind) (string, verdict) {
 
 // post sends the entry with its id.
 func (q *Queue) post(ctx context.Context, p parcel) verdict {
-	body := map[string]string{"unique": p.unique, "name": p.text}
+	first, last := splitName(p.text)
+	body := map[string]any{"unique": p.unique, "name": map[string]string{"firstName": first, "lastName": last}}
 	if p.kind == Paper {
-		body = map[string]string{"unique": p.unique, "author": p.parent, "title": p.text}
+		body = map[string]any{"unique": p.unique, "author": p.parent, "title": p.text}
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -70,6 +71,14 @@ func (q *Queue) post(ctx context.Context, p parcel) verdict {
 		return verdict{reason: err.Error()}
 	}
 	return judge(p, status, header, text)
+}
+
+// splitName takes the last word for the last name.
+func splitName(text string) (first, last string) {
+	if i := strings.LastIndexByte(text, ' '); i > 0 {
+		return text[:i], text[i+1:]
+	}
+	return "", text
 }
 
 // judge is the one table from answers to verdicts.

@@ -12,8 +12,10 @@ CREATE INDEX IF NOT EXISTS handouts_unused ON handouts (used) WHERE used = 0;
 CREATE TABLE IF NOT EXISTS mathematicians (
     id INTEGER PRIMARY KEY,
     unique_id BLOB NOT NULL UNIQUE REFERENCES handouts (unique_id),
-    name TEXT NOT NULL,
-    created_name TEXT NOT NULL, -- the first answer, which PUT does not change
+    first_name TEXT NOT NULL,
+    last_name TEXT NOT NULL,
+    created_first_name TEXT NOT NULL, -- the first answer, which PUT does not change
+    created_last_name TEXT NOT NULL,
     version INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 

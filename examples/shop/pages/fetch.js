@@ -13,7 +13,7 @@ form.addEventListener("submit", async (event) => {
   };
   try {
     const response = await semelFetch("/api/orders", init, {
-      intent: "new order",
+      intent: "new order", from: form,
       onState: (state) => {
         if (state.name === "offline") answer.textContent = "You are offline. We will send this when you are back online.";
       },

@@ -34,7 +34,7 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := mathematicians.Open(filepath.Join(t.TempDir(), "m.db"), nil)
+	server, err := mathematicians.Open(filepath.Join(t.TempDir(), "m.db"), &mathematicians.Options{ClientIDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}

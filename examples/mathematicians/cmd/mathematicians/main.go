@@ -22,11 +22,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("mathematicians", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:9200", "`address` to listen on; anyone who reaches it may use it, so keep to this machine")
 	path := flags.String("db", "mathematicians.db", "SQLite `file`")
+	clientIDs := flags.Bool("client-ids", true, "accept every UUID that a client made; false accepts only those of …/new")
 	if goOn, err := program.Parse(flags, args, stderr); !goOn {
 		return err
 	}
 	server, err := mathematicians.Open(*path, &mathematicians.Options{ //nolint:contextcheck // Open takes none; it bounds itself
-		Logger: slog.New(slog.NewTextHandler(stderr, nil)),
+		ClientIDs: *clientIDs,
+		Logger:    slog.New(slog.NewTextHandler(stderr, nil)),
 	})
 	if err != nil {
 		return err
