@@ -119,7 +119,7 @@ func repeatsHeaders(p *probe, first, again reply) finding {
 	for _, name := range []string{"Content-Type", "Content-Language", "Content-Location", "Content-Disposition", "ETag", "Last-Modified", "Link"} {
 		a, b := headerText(first, name), headerText(again, name)
 		if a != b && !p.ignoresHeader(name) {
-			return failed("%s was %q, and then %q", name, a, b)
+			return failed("%s was %s, and then %s", name, quote(a, name), quote(b, name))
 		}
 	}
 	return passed()

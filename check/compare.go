@@ -50,7 +50,7 @@ func (p *probe) compare(first, again reply) comparison {
 		switch {
 		case one[i].value == other[i].value && one[i].bare == other[i].bare:
 		case !p.excused(sample, one[i], other[i], i):
-			c.differs = fmt.Sprintf("%s was %s, and then %s", nameOf(one[i]), brief(one[i].value), brief(other[i].value))
+			c.differs = fmt.Sprintf("%s was %s, and then %s", nameOf(one[i]), brief(one[i]), brief(other[i]))
 			return c
 		case len(c.excused) < maxExcused:
 			c.excused = append(c.excused, one[i].place)
@@ -88,12 +88,7 @@ func nameOf(s spot) string {
 // maxBrief limits how much of a value a reason quotes.
 const maxBrief = 60
 
-func brief(value string) string {
-	if len(value) > maxBrief {
-		value = strings.ToValidUTF8(value[:maxBrief], "") + "…"
-	}
-	return fmt.Sprintf("%q", value)
-}
+func brief(s spot) quotation { return quotation{Value: s.value, Names: []string{s.place}, Brief: true} }
 
 // kept drops the places that the configuration ignores.
 func (p *probe) kept(all []spot) []spot {
@@ -175,7 +170,7 @@ func (p *probe) sameLocation(first, again reply) string {
 	if a == b || p.ignoresHeader("Location") || (a == "" || b == "") && first.Status != again.Status {
 		return ""
 	}
-	return fmt.Sprintf("Location was %q, and then %q", a, b)
+	return fmt.Sprintf("Location was %s, and then %s", quote(a, "Location"), quote(b, "Location"))
 }
 
 func (p *probe) ignoresHeader(name string) bool {

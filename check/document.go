@@ -92,7 +92,7 @@ func jsonSpots(all []spot, place, name string, doc any) []spot {
 			raw = []byte(fmt.Sprint(doc))
 		}
 		sum := sha256.Sum256(raw)
-		return append(all, spot{place: place[:maxPlace], name: brief(name), value: hex.EncodeToString(sum[:]), bare: true})
+		return append(all, spot{place: place[:maxPlace], name: strconv.Quote(shortened(name, maxBrief)), value: hex.EncodeToString(sum[:]), bare: true})
 	}
 	switch node := doc.(type) {
 	case map[string]any:

@@ -96,7 +96,7 @@ func (p *probe) invent(in *intent, hidden map[string]bool) (edit, error) {
 		return edit{}, errors.New("no field could take another value: write {{n}} into one")
 	}
 	value := another(best.Value)
-	return edit{in: p.later(in), changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%q", best.Name, value)}, nil
+	return edit{in: p.later(in), changes: []change{withField(best.Name, value)}, invented: fmt.Sprintf("%s=%s", best.Name, quote(value, best.Name))}, nil
 }
 
 // inventBody makes up another value somewhere in a body that is not a form.

@@ -91,7 +91,7 @@ func leading(place string) string {
 	if place == "" {
 		return ", which leads nowhere"
 	}
-	return " to " + place
+	return " to " + quote(place, "Location").String()
 }
 
 func showsNoError(_ *probe, first, again reply) finding {

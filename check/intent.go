@@ -108,8 +108,16 @@ func (s *session) freshValues(user *User) Values {
 	if user != nil {
 		maps.Copy(values, user.Values)
 	}
-	values["uuid"] = s.uuids.New().String()
+	values["uuid"] = newUUID()
 	return values
+}
+
+// newUUID returns a random UUID (RFC 9562, version 4).
+func newUUID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 // renamed returns the same wish under another key.

@@ -164,14 +164,14 @@ func (p *probe) resembles(first, other reply) resemblance {
 		return resemblance{what: fmt.Sprintf("it contains the first answer's %s", at)}
 	}
 	if id, ok := m.idIn(there, askedBy(other.request)); ok {
-		return resemblance{what: fmt.Sprintf("it has %s of the first answer, %s", id.place, id.value), weak: mixed || id.isLink()}
+		return resemblance{what: fmt.Sprintf("it has %s of the first answer, %s", id.place, quote(id.value, id.place)), weak: mixed || id.isLink()}
 	}
 	switch {
 	case m.location == "":
 	case other.Header.Get("Location") == m.location:
-		return resemblance{what: "its Location is that of the first answer, " + m.location, weak: true}
+		return resemblance{what: "its Location is that of the first answer, " + quote(m.location, "Location").String(), weak: true}
 	case slices.ContainsFunc(there, func(s spot) bool { return strings.HasSuffix(s.value, m.location) }):
-		return resemblance{what: "it has the Location of the first answer, " + m.location, weak: true}
+		return resemblance{what: "it has the Location of the first answer, " + quote(m.location, "Location").String(), weak: true}
 	}
 	return resemblance{}
 }
@@ -240,7 +240,7 @@ func (p *probe) reveals(first, other reply) resemblance {
 	if another, _ := m.isAnother(other, spotsOf(other)); another {
 		m.location = ""
 	}
-	secrets := []spot{{value: m.location}}
+	secrets := []spot{{place: "Location", value: m.location}}
 	secrets = append(secrets, m.ids...)
 	for _, f := range fields(other.Header) {
 		for _, secret := range secrets {
@@ -248,7 +248,7 @@ func (p *probe) reveals(first, other reply) resemblance {
 				continue
 			}
 			if weak := secret.isLink(); !weak || r.what == "" {
-				r = resemblance{fmt.Sprintf("its header line %s has %s, which is the first answer's", f.Name, secret.value), weak}
+				r = resemblance{fmt.Sprintf("its header line %s has %s, which is the first answer's", f.Name, quote(secret.value, secret.place, f.Name)), weak}
 			}
 		}
 	}

@@ -25,7 +25,7 @@ type masker struct {
 	all     *strings.Replacer
 	secrets []string // those learned, the longest first; empty before freeze
 
-	userInfo, pair, member, element, part, said, given, tag, tagName, tagValue *regexp.Regexp
+	userInfo, pair, member, element, part, quoted, tag, tagName, tagValue *regexp.Regexp
 }
 
 const (
@@ -50,8 +50,7 @@ func newMasker(c *Config, users ...*User) *masker {
 		member:   regexp.MustCompile(`"((?:[^"\\]|\\.)*)"\s*:\s*`),
 		element:  regexp.MustCompile(`<([\w:.-]+)>([^<]*)</`),
 		part:     regexp.MustCompile(`(?is)(\bname="([^"]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n)(.*?)(\r?\n--|$)`),
-		said:     regexp.MustCompile(`(\S+) was ("(?:[^"\\]|\\.)*"), and then ("(?:[^"\\]|\\.)*")`),
-		given:    regexp.MustCompile(`it has (\S+) of the first answer, (\S+)`),
+		quoted:   regexp.MustCompile(`\x00(\{[^\x00]*\})\x00`),
 		tag:      regexp.MustCompile(`(?i)<(?:input|meta)\b[^>]*>`),
 		tagName:  regexp.MustCompile(`(?i)\bname\s*=\s*["']?([^"'\s>]+)`),
 		tagValue: regexp.MustCompile(`(?i)\b(value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)`),
@@ -84,10 +83,10 @@ func (m *masker) report(r *Report) {
 		m.result(&r.Results[i])
 	}
 	m.freeze()
-	r.Target, r.Died = m.text(r.Target), shortened(m.text(r.Died), maxReason)
+	r.Target, r.Died = m.text(r.Target), shortened(m.reason(r.Died), maxReason)
 	for _, list := range [][]string{r.Counters, r.Notes} {
 		for i := range list {
-			list[i] = shortened(m.text(list[i]), maxReason)
+			list[i] = shortened(m.reason(list[i]), maxReason)
 		}
 	}
 	for i := range r.Results {
@@ -101,7 +100,7 @@ func (m *masker) report(r *Report) {
 
 func (m *masker) result(r *Result) Result {
 	masked := *r
-	masked.Reason = shortened(m.text(m.quoted(r.Reason)), maxReason) + r.said.quoted(m.text)
+	masked.Reason = shortened(m.reason(r.Reason), maxReason) + r.said.quoted(m.text)
 	if left := len(r.Exchanges) - evidenceExchanges; left > 0 {
 		masked.Exchanges, masked.LeftOut = r.Exchanges[:evidenceExchanges], left
 	}
@@ -185,23 +184,35 @@ func (m *masker) learnCredentials(value string) {
 	}
 }
 
-// quoted hides and learns the values that a reason quotes from a place with the name of a secret: the answer may have
-// been compressed, or too long to search.
-func (m *masker) quoted(reason string) string {
-	reason = replaceGroups(m.said, reason, func(g []string) string {
-		if !m.secret(lastStep(g[1])) {
-			return g[0]
+// quotation is a value of an answer within a reason, with the names of its places. It is kept in fields until the report is
+// complete, so that the masker tells a secret by its name whatever the sentence around it says: the answer may have been
+// compressed, or too long to search.
+type quotation struct {
+	Value string
+	Names []string
+	Brief bool // show the beginning alone
+}
+
+func quote(value string, names ...string) quotation { return quotation{Value: value, Names: names} }
+
+// String implements [fmt.Stringer] for the sentence. Only [masker.reason] reads it.
+func (q quotation) String() string { return "\x00" + asJSON(q) + "\x00" }
+
+// reason returns a sentence with its quotations as people read them, without secrets.
+func (m *masker) reason(text string) string {
+	return m.text(replaceGroups(m.quoted, text, func(g []string) string {
+		var q quotation
+		if json.Unmarshal([]byte(g[1]), &q) != nil {
+			return wire.Hidden
 		}
-		for _, spelled := range g[2:] {
-			if value, err := strconv.Unquote(spelled); err == nil {
-				m.hide(strings.TrimSuffix(value, "…"))
-			}
+		if slices.ContainsFunc(q.Names, func(name string) bool { return m.secret(lastStep(name)) }) {
+			return m.hide(q.Value)
 		}
-		return g[1] + " was " + wire.Hidden + ", and then " + wire.Hidden
-	})
-	return replaceGroups(m.given, reason, func(g []string) string {
-		return "it has " + g[1] + " of the first answer, " + m.ifSecret(lastStep(g[1]), g[2])
-	})
+		if q.Brief {
+			q.Value = shortened(q.Value, maxBrief)
+		}
+		return strconv.Quote(q.Value)
+	}))
 }
 
 // lastStep returns the name of the place that a pointer leads to.
@@ -347,10 +358,10 @@ func (m *masker) freeze() {
 	m.all, m.secrets = strings.NewReplacer(pairs...), secrets
 }
 
-func asJSON(text string) string {
-	raw, err := json.Marshal(text)
+func asJSON(value any) string {
+	raw, err := json.Marshal(value)
 	if err != nil {
-		return text
+		return wire.Hidden
 	}
 	return string(raw)
 }

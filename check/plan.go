@@ -106,7 +106,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	mask := newMasker(p.config, s.user, s.other)
 	mask.report(report)
 	if err != nil {
-		err = &maskedError{shortened(mask.text(err.Error()), maxReason), err}
+		err = &maskedError{shortened(mask.reason(err.Error()), maxReason), err}
 	}
 	return report, err
 }

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/semel-dev/semel/ids"
 	"github.com/semel-dev/semel/internal/check/wire"
 )
 
@@ -19,7 +18,6 @@ import (
 type session struct {
 	config *Config
 	client wire.Client
-	uuids  ids.UUIDs
 	pace   *rate.Limiter
 	user   *User // with the values from the log-in
 	other  *User

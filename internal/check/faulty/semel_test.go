@@ -324,7 +324,7 @@ func mathematiciansAPI(t *testing.T) faulty.Service {
 		process := faulty.Serve(func(faulty.Life) http.Handler { return server })
 		config := faulty.Ask(process.URL, "resource", table(db, "SELECT count(*) FROM mathematicians"))
 		config.Template.URL = process.URL + "/api/mathematicians"
-		config.Template.Body = []byte(`{"unique":"{{minted}}","name":"Emmy {{n}}"}`)
+		config.Template.Body = []byte(`{"unique":"{{minted}}","name":{"firstName":"Emmy","lastName":"{{n}}"}}`)
 		config.Level = check.LevelShould // it publishes nothing, and marks nothing
 		config.Mint = &check.Mint{Template: check.Template{Method: "GET", URL: process.URL + "/api/mathematicians/new"}, Pointer: "/unique"}
 		config.Failing, config.Invalid = nil, nil

@@ -167,13 +167,18 @@ func TestOperationOfAServiceThatStaysAway(t *testing.T) {
 	server.Listener = must.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.2:0")) // a port of 127.0.0.1 goes to the next test that asks for one
 	server.Start()
 	t.Cleanup(server.Close)
+	address := server.Listener.Addr().String()
 	profile, _ := check.ProfileNamed("ietf")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	plan, err := check.NewPlan(check.Config{
 		Template: check.Template{Method: "POST", URL: server.URL}, Profile: profile, Only: []string{"OP-03"},
-		Kill: func(context.Context) error {
+		Kill: func(ctx context.Context) error {
 			server.Close()
+			dial := func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }
+			for conn, err := dial(); err == nil; conn, err = dial() { // a child process of another test that is about to begin holds the port
+				must.Succeed(conn.Close(), "hang up")
+			}
 			time.AfterFunc(300*time.Millisecond, cancel) // the user gives up
 			return nil
 		},
