@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/mark"
 )
@@ -90,20 +91,18 @@ func keep[T any](g *Guard, v T) (outcome []byte, read T, err error) {
 
 // settleError settles a claim whose work returned an error.
 func settleError(claim *Claim, err error) error {
-	marked := mark.Of[State](err)
+	marked, note := mark.Of[State](err), dialect.Discreet(err).Error()
 	switch {
 	case marked == StateCompleted:
-		outcome, err := envelope.OfError(err.Error())
+		outcome, err := envelope.OfError(note)
 		if err != nil {
 			return claim.CompleteWithout(nil)
 		}
 		return claim.Complete(outcome, nil)
-	case marked == StateReleased:
-		return claim.Release(err.Error())
-	case marked == StateUnknown, mark.Open(err), claim.guard.policy.UnknownOnError:
-		return claim.Unknown(err.Error())
+	case marked == StateUnknown, marked != StateReleased && (mark.Open(err) || claim.guard.policy.UnknownOnError):
+		return claim.Unknown(note)
 	}
-	return claim.Release(err.Error())
+	return claim.Release(note)
 }
 
 // markedError is an error that says how to settle the claim of the work that
@@ -119,16 +118,14 @@ func (e *markedError) Unwrap() error { return e.err }
 // Marked returns how the claim is to be settled, for packages that put several intents together.
 func (e *markedError) Marked() State { return e.state }
 
-// MarkUnknown says that the effect may have happened despite err. It returns
-// nil for nil.
+// MarkUnknown says that the effect may have happened despite err. It returns nil for nil.
 func MarkUnknown(err error) error { return withMark(err, StateUnknown) }
 
-// MarkReleased says that nothing happened, whatever kind of error err is. It
-// returns nil for nil.
+// MarkReleased says that nothing happened, whatever kind of error err is. It returns nil for nil.
 func MarkReleased(err error) error { return withMark(err, StateReleased) }
 
-// MarkFinal says that err is the answer: later attempts get a [*FinalError]
-// with its message instead of an execution. It returns nil for nil.
+// MarkFinal says that err is the answer: later attempts get a [*FinalError] with its message instead of an execution. What a
+// database quotes of rows is left out of it. It returns nil for nil.
 func MarkFinal(err error) error { return withMark(err, StateCompleted) }
 
 func withMark(err error, s State) error {
@@ -138,8 +135,7 @@ func withMark(err error, s State) error {
 	return &markedError{err: err, state: s}
 }
 
-// FinalError is the replay of an error that the first attempt returned with
-// [MarkFinal].
+// FinalError is the replay of an error that the first attempt returned with [MarkFinal].
 type FinalError struct{ Message string }
 
 // Error returns the first attempt's message.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/internal/waiting"
@@ -97,11 +98,10 @@ func onceTx[T any](ctx context.Context, g *Guard, t Transactor, k Key, fp Finger
 
 func zero[T any]() (v T) { return v }
 
-// settleTxError ends the transaction of work that returned an error; again
-// says that another round can find an answer.
+// settleTxError ends the transaction of work that returned an error; again says that another round can find an answer.
 func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
 	marked := mark.Of[State](err)
-	note := err.Error()
+	note := dialect.Discreet(err).Error()
 	switch {
 	case marked == StateCompleted:
 		outcome, jsonErr := envelope.OfError(note)

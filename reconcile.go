@@ -1,9 +1,12 @@
 package semel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // reconcile finds out, under the claim just won, whether the intent happened
@@ -20,9 +23,7 @@ func (a *attempt) reconcile(before Record, s step) (*Record, error) {
 	case err != nil:
 		found.Note = fmt.Sprintf("reconcile: %v", err)
 	}
-	if found.Note == "" {
-		found.Note = before.Note
-	}
+	found.Note = cmp.Or(found.Note, before.Note)
 	a.again = max(found.Again, 0)
 	a.seat()
 	if err := claim.Unknown(found.Note); err != nil {
@@ -31,9 +32,8 @@ func (a *attempt) reconcile(before Record, s step) (*Record, error) {
 	return nil, ErrUnknown
 }
 
-// Reconcile asks the policy's function, within [Policy.ReconcileTimeout], whether
-// the intent happened under the claim before this one, whose record is before. A
-// panic in it counts as an error. It settles nothing.
+// Reconcile asks the policy's function, within [Policy.ReconcileTimeout], whether the intent happened under the claim
+// before this one, whose record is before. A panic in it counts as an error. It settles nothing.
 func (c *Claim) Reconcile(before Record) (found Reconciliation, err error) {
 	p := &c.guard.policy
 	began := time.Now()
@@ -42,7 +42,11 @@ func (c *Claim) Reconcile(before Record) (found Reconciliation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			found, err = Reconciliation{}, fmt.Errorf("panic: %v", cause)
+			if failed, ok := cause.(error); ok {
+				err = fmt.Errorf("panic: %w", failed)
+			}
 		}
+		err = dialect.Discreet(err) // it becomes a note
 		if hook := c.guard.core.trace.Reconciled; hook != nil {
 			hook(ctx, ReconcileInfo{Digest: c.digest, Fence: c.fence, Verdict: found.Verdict, Took: time.Since(began), Err: err})
 		}

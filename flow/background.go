@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -54,7 +55,7 @@ func (f *Flows) resume(ctx context.Context, before semel.Record) (semel.Reconcil
 	r.policy.Retention, r.policy.UnknownRetention = left, left
 	outcome, err := f.defs[name].execute(r, o.Input)
 	if err != nil {
-		return semel.Reconciliation{Note: err.Error()}, nil //nolint:nilerr // it is still unknown, and the note says why.
+		return semel.Reconciliation{Note: dialect.Discreet(err).Error()}, nil // it is still unknown, and the note says why
 	}
 	return semel.Reconciliation{Verdict: semel.Happened, Outcome: outcome, Kept: true}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/verdict"
 )
@@ -158,7 +159,7 @@ func (r *Run) finish(def Defined) (json.RawMessage, error) {
 	outcome, err := def.execute(r, r.input)
 	note := ""
 	if err != nil {
-		note = err.Error() // the error's own methods can panic as well
+		note = dialect.Discreet(err).Error() // the error's own methods can panic as well
 	}
 	returned = true
 	switch {

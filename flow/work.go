@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/mark"
 )
 
@@ -107,7 +108,7 @@ func markOf(err error) semel.State {
 }
 
 func cut(err error) string {
-	message := err.Error()
+	message := dialect.Discreet(err).Error()
 	if len(message) > maxMessage {
 		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/job"
 	"github.com/semel-dev/semel/internal/mark"
 	"github.com/semel-dev/semel/internal/verdict"
@@ -164,11 +165,12 @@ func (d *delivery) call(ctx context.Context) (panicked bool, err error) {
 	if err = d.fn(ctx, d.message); err != nil {
 		_, _ = mark.Of[semel.State](err), err.Error() // the error's own methods can panic as well
 	}
-	return false, err
+	return false, dialect.Discreet(err) // it is kept and logged
 }
 
 // panicked logs a panic with its stack, which its record has no room for, and returns it as an error.
 func (d *delivery) panicked(ctx context.Context, who string, cause any) error {
+	cause = dialect.DiscreetPanic(cause)
 	d.in.log.ErrorContext(ctx, "inbox: a function of the application panicked", slog.String("function", who), slog.String("consumer", d.in.opts.Consumer),
 		slog.String("digest", d.in.guard.Digest(d.key).String()[:16]), slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
 	return fmt.Errorf("panic: %v", cause)
@@ -309,7 +311,7 @@ func (d *delivery) asked(ctx context.Context, rec *semel.Record, so progress) (f
 	found, err := d.in.opts.Ask(ctx, *rec, d.message)
 	switch {
 	case err != nil:
-		found, so.why = semel.Reconciliation{}, "Ask: "+err.Error()
+		found, so.why = semel.Reconciliation{}, "Ask: "+dialect.Discreet(err).Error()
 	case found.Note != "":
 		so.why = found.Note
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/mark"
 )
 
@@ -58,7 +59,7 @@ func (d *delivery) attemptTx(guard *semel.Guard, so progress) Verdict {
 	case failure == nil && (!errors.Is(err, semel.ErrRolledBack) || errors.Is(err, semel.ErrLost)):
 		return d.in.away(unrecorded, err) // the next delivery finds out
 	case failure == nil:
-		failure = err // the database refused the commit
+		failure = dialect.Discreet(err) // the database refused the commit
 	}
 	return d.failedTx(failure, counted, so)
 }

@@ -172,7 +172,7 @@ func (o *Outbox) write(ctx context.Context, tx Execer, rows []added) (int64, err
 		written, err = result.RowsAffected()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("outbox: add: %w", err)
+		return 0, fmt.Errorf("outbox: add: %w", dialect.Discreet(err))
 	}
 	return written, nil
 }
@@ -207,7 +207,7 @@ func (o *Outbox) same(ctx context.Context, tx Execer, rows []added) (int64, erro
 	}
 	result, err := tx.ExecContext(ctx, q.add(")").text.String(), q.args...)
 	if err != nil {
-		return 0, fmt.Errorf("outbox: add: %w", err)
+		return 0, fmt.Errorf("outbox: add: %w", dialect.Discreet(err))
 	}
 	return result.RowsAffected()
 }
@@ -221,19 +221,19 @@ func (o *Outbox) leaveOut(ctx context.Context, tx execer, rows []added) ([]added
 	}
 	found, err := tx.QueryContext(ctx, o.names.text("SELECT id, topic, message_key, header, body FROM {{table}} WHERE id IN ("+strings.Join(ids, ", ")+")"))
 	if err != nil {
-		return nil, fmt.Errorf("outbox: add: %w", err)
+		return nil, fmt.Errorf("outbox: add: %w", dialect.Discreet(err))
 	}
 	defer func() { _ = found.Close() }()
 	there := map[string]added{}
 	for found.Next() {
 		var m added
 		if err := found.Scan(&m.ID, &m.Topic, &m.Key, &m.head, &m.Body); err != nil {
-			return nil, fmt.Errorf("outbox: add: %w", err)
+			return nil, fmt.Errorf("outbox: add: %w", dialect.Discreet(err))
 		}
 		there[m.ID] = m
 	}
 	if err := found.Err(); err != nil {
-		return nil, fmt.Errorf("outbox: add: %w", err)
+		return nil, fmt.Errorf("outbox: add: %w", dialect.Discreet(err))
 	}
 	var left []added
 	for i := range rows {

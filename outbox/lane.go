@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
@@ -70,6 +71,7 @@ func (l *lane) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		pass := l.pass(ctx)
+		pass.Err = dialect.Discreet(pass.Err)
 		pass.Took = time.Since(began)
 		l.r.o.Observe(pass)
 		if pass.Err != nil && ctx.Err() == nil {
@@ -298,7 +300,7 @@ func (l *lane) publish(ctx context.Context, batch []*row) []error {
 func (r *Relay) call(ctx context.Context, batch []Message) (errs []error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log(ctx, slog.LevelError, "outbox: the publisher panicked", slog.Any("panic", p))
+			r.log(ctx, slog.LevelError, "outbox: the publisher panicked", slog.Any("panic", dialect.DiscreetPanic(p)))
 			errs = failAll(len(batch), errPanic)
 		}
 	}()
@@ -307,6 +309,9 @@ func (r *Relay) call(ctx context.Context, batch []Message) (errs []error) {
 	}
 	switch errs = r.publisher.Publish(ctx, batch); len(errs) {
 	case len(batch):
+		for i, err := range errs {
+			errs[i] = dialect.Discreet(err) // it is logged, and kept with the message
+		}
 		return errs
 	case 0:
 		return make([]error, len(batch))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 )
@@ -59,14 +60,14 @@ func (o *Outbox) List(ctx context.Context, limit int) ([]Held, error) {
 	q := o.names.query(strings.TrimSpace(o.names.fill("list"))).add(" LIMIT ").int(int64(limit))
 	found, err := o.db.QueryContext(ctx, q.text.String(), q.args...)
 	if err != nil {
-		return nil, fmt.Errorf("outbox: list: %w", err)
+		return nil, fmt.Errorf("outbox: list: %w", dialect.Discreet(err))
 	}
 	defer func() { _ = found.Close() }()
 	var all []Held
 	for found.Next() {
 		h, added, since, next := Held{}, int64(0), int64(0), int64(0)
 		if err := found.Scan(&h.ID, &h.Topic, &h.Key, &h.State, &h.Attempts, &h.Behind, &h.Bytes, &added, &since, &next, &h.Error, &h.Operator, &h.Reason); err != nil {
-			return nil, fmt.Errorf("outbox: list: %w", err)
+			return nil, fmt.Errorf("outbox: list: %w", dialect.Discreet(err))
 		}
 		h.Added, h.Since = time.UnixMilli(added).UTC(), time.UnixMilli(since).UTC()
 		if h.State != stateStopped {
@@ -75,7 +76,7 @@ func (o *Outbox) List(ctx context.Context, limit int) ([]Held, error) {
 		all = append(all, h)
 	}
 	if err := found.Err(); err != nil {
-		return nil, fmt.Errorf("outbox: list: %w", err)
+		return nil, fmt.Errorf("outbox: list: %w", dialect.Discreet(err))
 	}
 	return all, nil
 }
@@ -134,7 +135,7 @@ func (o *Outbox) verdict(ctx context.Context, guard *semel.Guard, by operator.Id
 		})
 	}
 	if err != nil && !errors.Is(err, ErrNotHeld) {
-		return fmt.Errorf("outbox: %s: %w", act, err)
+		return fmt.Errorf("outbox: %s: %w", act, dialect.Discreet(err))
 	}
 	return err
 }
@@ -189,7 +190,7 @@ func (o *Outbox) Stats(ctx context.Context) (s Stats, err error) {
 		return nil
 	})
 	if err != nil {
-		return Stats{}, fmt.Errorf("outbox: count: %w", err)
+		return Stats{}, fmt.Errorf("outbox: count: %w", dialect.Discreet(err))
 	}
 	s.Oldest = time.Duration(oldest) * time.Millisecond
 	return s, nil

@@ -58,7 +58,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Outbox, error) {
 	}
 	d, err := dialect.Find(ctx, db)
 	if err != nil {
-		return nil, fmt.Errorf("outbox: open: %w", err)
+		return nil, fmt.Errorf("outbox: open: %w", dialect.Discreet(err))
 	}
 	names, err := namesOf(d, o.Table)
 	if err != nil {

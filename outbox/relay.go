@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/internal/waiting"
 )
@@ -165,6 +166,11 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // log tells operators about the relay of this table.
 func (r *Relay) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
+	for i, a := range attrs {
+		if err, ok := a.Value.Any().(error); ok {
+			attrs[i].Value = slog.AnyValue(dialect.Discreet(err))
+		}
+	}
 	r.o.Logger.LogAttrs(ctx, level, text, append(attrs, slog.String("table", r.out.names.table))...) //nolint:sloglint // callers give a constant
 }
 

@@ -85,11 +85,11 @@ func (n names) text(s string) string { return n.replacer.Replace(s) }
 func (o *Outbox) prepare(ctx context.Context, skip bool) error {
 	have, err := o.version(ctx)
 	if err != nil {
-		return fmt.Errorf("outbox: read the schema of %s: %w", o.names.table, err)
+		return fmt.Errorf("outbox: read the schema of %s: %w", o.names.table, dialect.Discreet(err))
 	}
 	if have == 0 && !skip {
 		if err := o.migrate(ctx); err != nil {
-			return fmt.Errorf("outbox: make the tables of %s: %w", o.names.table, err)
+			return fmt.Errorf("outbox: make the tables of %s: %w", o.names.table, dialect.Discreet(err))
 		}
 		have = schemaVersion
 	}
