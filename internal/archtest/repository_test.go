@@ -22,6 +22,12 @@ func TestRepository(t *testing.T) {
 		report(t, archtest.CheckFloors(archtest.Rooms(), packages))
 		report(t, archtest.CheckRooms(archtest.Rooms(), packages))
 	})
+	t.Run("reach", func(t *testing.T) {
+		t.Parallel()
+		found, err := archtest.CheckReach(t.Context(), dir, tree, archtest.Reaches())
+		noError(t, err)
+		report(t, found)
+	})
 	t.Run("parsers", func(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckParsers(packages))

@@ -93,8 +93,8 @@ func servers() []target {
 // unavailable returns the servers without a row, and the reason.
 func unavailable() map[string]string {
 	return map[string]string{
-		"MySQL 8": "no package with its server exists in Debian 12, npm or as a Go module: its manual was [read, not run](mysql8.md). A MariaDB that reports MySQL's version " +
-			"gets the statements that MySQL would get (above), and `make sql` reads them with MySQL's grammar",
+		"MySQL 8": "no Debian 12, npm or Go package has its server: its manual was [read, not run](mysql8.md). A MariaDB that reports MySQL's version " +
+			"gets MySQL's statements (above), and `make sql` reads them with MySQL's grammar",
 		"TiDB":                "its module cannot be downloaded here",
 		"MariaDB 11":          "Debian 12 has 10.11; a row above sets by hand the defaults that changed since",
 		"Redis 7.2 and newer": "Debian 12 has 7.0. Valkey 8 grew out of 7.2 and reports its version",
