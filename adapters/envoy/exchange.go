@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -83,7 +84,7 @@ func (x *exchange) serve(handler http.Handler, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is panicked with, as net/http documents
-				x.log.Error("the handler of a request panicked", slog.Any("panic", p))
+				x.log.Error("the handler of a request panicked", slog.Any("panic", dialect.DiscreetPanic(p)))
 			}
 			x.answer.reset(http.StatusBadGateway)
 		}

@@ -78,8 +78,8 @@ point it at a service whose records matter.`,
 			return f.run(cmd.Context(), p, at, curl)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return fmt.Errorf("%w (the flags of curl follow it, after --: semel check [flags] -- curl …)", err)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w (the flags of curl follow it, after --: semel check [flags] -- curl …)", suggestFlag(cmd, err))
 	})
 	flags := cmd.Flags()
 	flags.SortFlags = false

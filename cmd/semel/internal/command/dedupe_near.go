@@ -61,7 +61,7 @@ of its values. Empty values are never the same.
 				}
 				table, ok := schema.Table(f.table)
 				if !ok {
-					return usagef("the database has no table %s", plainLine(f.table))
+					return found(schema.NoTable(plainLine(f.table)))
 				}
 				search.Table = table
 				bar := startProgress(p, "rows read", 0)

@@ -34,18 +34,19 @@ type dedupePlanFlags struct {
 	questions, answers string
 }
 
-func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
-	f := &dedupePlanFlags{dedupeFlags: shared}
-	cmd := &cobra.Command{
-		Use:   "plan",
-		Short: "Find duplicates, and write a plan of how to merge them",
-		Long: `Groups the rows of a table as the unique index of a rule would, chooses the winner of
+const dedupePlanLong = `Groups the rows of a table as the unique index of a rule would, chooses the winner of
 each group, and follows every foreign key to the losers. The rule is one of the rules
 file, or --table with --key. Rows with NULL in the key do not count.
 
 The plan is a file for "semel dedupe run", which refuses it once the schema has
 changed. Nothing else is written; look at the suspects, which may refer to losers
-without a foreign key: name those that do with --reference.
+without a foreign key: name those that do with --reference. Where rows that a suspect may
+name would be deleted, or get another key, the plan is refused until --reference says what
+the suspect is.
+
+Children that a unique key makes the same are merged as well. A key over the reference
+alone, such as one primary address for each customer, makes nothing the same: groups that
+would break it are left as they are, or --child says which row stays as it is.
 
 Losers are marked by the columns merged_into, merged_at and merge_run (the last two
 where the table has them), and the rule leaves out rows with merged_into; or deleted.
@@ -56,7 +57,14 @@ The columns of winners change as --column says:
   latest   the value of the newest row
   ask      where the rows of a group have several, a person decides: the questions
            go into a file, and the group stays as it is until --answers has the answer
-  sql:…    an aggregate over the rows of the group, such as sql:bool_or(paid)`,
+  sql:…    an aggregate over the rows of the group, such as sql:bool_or(paid)`
+
+func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
+	f := &dedupePlanFlags{dedupeFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Find duplicates, and write a plan of how to merge them",
+		Long:  dedupePlanLong,
 		Example: `  semel dedupe plan --dsn postgres://app@db.example/shop --rule invoice_number
   semel dedupe plan --dsn postgres://app@db.example/shop --table customers --key 'tenant_id' --key 'lower(trim(email))' \
     --losers delete --column phone=fill --check payments.amount`,
@@ -71,6 +79,9 @@ The columns of winners change as --column says:
 				return err
 			}
 			return f.with(cmd.Context(), opendb.Read, func(db *dedupe.Database) error {
+				if err := f.Check(db.Dialect); err != nil {
+					return usage(err)
+				}
 				plan, err := find(db)
 				if err != nil {
 					return err
@@ -89,7 +100,8 @@ The columns of winners change as --column says:
 	flags.StringVar(&f.Losers, "losers", "mark", "what happens to the other rows: `mark` or delete (they stay in the audit)")
 	flags.StringVar(&f.Cycles, "cycles", "refuse", "what happens to a group that closes a circle of parents: `refuse`, or break it at the youngest row")
 	flags.StringArrayVar(&f.Columns, "column", nil, "`[TABLE.]COLUMN=POLICY` of a winner; can be repeated (default: keep)")
-	flags.StringArrayVar(&f.References, "reference", nil, "`TABLE.COLUMN [where SQL]` that refers to the table without a foreign key; can be repeated")
+	flags.StringArrayVar(&f.References, "reference", nil, "`TABLE.COLUMN [to TABLE] [where SQL]` that refers to the table, or to another one of the plan, without a foreign key, or \"to none\" where it does not; can be repeated")
+	flags.StringArrayVar(&f.Yields, "child", nil, "`TABLE=ROW[:COLUMN=VALUE]` of which a parent may have one: the row that stays as it is (winner, oldest or newest), and what the others get; without, they are merged into it; can be repeated")
 	flags.StringArrayVar(&f.Checks, "check", nil, "`TABLE.COLUMN` whose sum, or TABLE whose number of rows, no group may change; can be repeated")
 	flags.StringVar(&f.Index, "index", "", "`name` of the unique index to come (default: the rule's, or made of the table and the columns)")
 	flags.BoolVar(&f.Triggers, "triggers", false, "allow triggers of the tables to fire")
@@ -238,10 +250,20 @@ func printDedupePlan(p *process, plan *dedupe.Plan) error {
 		if c.Rows >= 0 {
 			rows = fmt.Sprint(c.Rows)
 		}
-		children = append(children, []string{plain(c.Table + " (" + c.Columns + ")"), plain(c.Parent), rows, orDash(plain(c.Merges))})
+		children = append(children, []string{plain(c.Table + " (" + c.Columns + ")"), plain(c.Parent), rows})
 	}
-	if err := printSheet(p, []string{"REFERENCE", "TO", "ROWS OF LOSERS", "ROWS THAT BECOME THE SAME"}, "Nothing refers to these rows by a foreign key.", children); err != nil {
+	if err := printSheet(p, []string{"REFERENCE", "TO", "ROWS OF LOSERS"}, "Nothing refers to these rows by a foreign key.", children); err != nil {
 		return err
+	}
+	var collisions [][]string
+	for _, c := range plan.Collisions {
+		differ := strings.Join(texts.Of(c.Differences, dedupe.Difference.String), "; ")
+		collisions = append(collisions, []string{plain(c.Table), plain(c.Key), fmt.Sprint(c.Rows), orDash(plainLine(shorten(strings.Join(c.Sample, " "), sampleWidth))), orDash(plainLine(shorten(differ, sampleWidth))), plain(c.Does)})
+	}
+	if len(collisions) > 0 {
+		if err := printSheet(p, []string{"CHILDREN THAT MEET", "IN THE KEY", "ROWS", "EXAMPLE", "THEY DIFFER IN", "WHAT HAPPENS"}, "", collisions); err != nil {
+			return err
+		}
 	}
 	for _, part := range []struct {
 		title string

@@ -17,6 +17,8 @@ import (
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/openstore/openlog"
+	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
@@ -44,6 +46,7 @@ type gatewayFlags struct {
 	readyFile string
 	keys      keyFiles
 	tokens    string // the file of admin tokens
+	operators operators.Options
 	keepLog   time.Duration
 	otlp      string
 }
@@ -113,7 +116,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API and the console")
 	flags.DurationVar(&f.keepLog, "outcome-log", 0, "how long the outcome log is kept in the store's database for operators to search; at most 720h; 0 keeps none")
-	flags.StringVar(&c.PrometheusURL, "prometheus-url", "", "`URL` of a page with the counts of all processes; the console links to it")
+	flags.StringVar(&f.operators.Prometheus, "prometheus-url", "", "`URL` of a page with the counts of all processes; the console links to it")
 	flags.StringVar(&f.otlp, "otlp", "", "`URL` of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318; gets traces and metrics")
 	flags.BoolVar(&c.KeyRequired, "key-required", false, "refuse POST and PATCH without a key, unless a rule says otherwise")
 	flags.DurationVar(&c.Guard.Policy.Retention, "retention", semel.DefaultRetention, "how long an answer is remembered, unless a rule says otherwise")
@@ -129,9 +132,9 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&c.ClientCAFile, "tls-client-ca", "", "`file` (PEM) with the authorities of client certificates")
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "`network` whose forwarded headers are trusted, such as 10.0.0.0/8; can be repeated")
 	flags.BoolVar(&c.RewriteHost, "rewrite-host", false, "send the upstream's own host instead of the one that the caller requested")
-	flags.DurationVar(&c.AnswerTimeout, "answer-timeout", gateway.DefaultAnswerTimeout, "how long the application may take to begin its answer; after that, the outcome is unknown")
-	flags.DurationVar(&c.DialTimeout, "dial-timeout", gateway.DefaultDialTimeout, "how long connecting to the application may take")
-	flags.DurationVar(&c.DrainTimeout, "drain-timeout", gateway.DefaultDrainTimeout, "how long running requests may take to finish")
+	flags.DurationVar(&c.AnswerTimeout, "answer-timeout", time.Minute, "how long the application may take to begin its answer; after that, the outcome is unknown")
+	flags.DurationVar(&c.DialTimeout, "dial-timeout", 5*time.Second, "how long connecting to the application may take")
+	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running requests may take to finish")
 	flags.DurationVar(&c.DrainDelay, "drain-delay", 0, "how long to keep serving after /readyz fails, for load balancers to notice")
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 }
@@ -162,7 +165,7 @@ func (f *gatewayFlags) withLog(ctx context.Context, work func(context.Context) e
 	if f.keepLog == 0 {
 		return work(ctx)
 	}
-	log, err := openstore.OpenOutcomeLog(ctx, f.store, archive.Options{Retention: f.keepLog, Logger: f.config.Logger})
+	log, err := openlog.Open(ctx, f.store, archive.Options{Retention: f.keepLog, Logger: f.config.Logger})
 	if err != nil {
 		return outcomeLogError(err)
 	}
@@ -224,7 +227,7 @@ func (f *gatewayFlags) readTokens() error {
 		return usagef("--admin-tokens-file needs an admin address, but --admin is off")
 	}
 	var err error
-	if f.config.AdminTokens, err = adminapi.LoadTokens(f.tokens); err != nil {
+	if f.operators.Tokens, err = adminapi.LoadTokens(f.tokens); err != nil {
 		return usage(err)
 	}
 	return nil
@@ -244,7 +247,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 // serve listens on the addresses and serves.
 func (f *gatewayFlags) serve(ctx context.Context) error {
 	c := &f.config
-	g, err := gateway.New(c) //nolint:contextcheck // it drains when ctx ends.
+	c.Operators = operators.Of(c, f.operators) //nolint:contextcheck // it logs at most.
+	g, err := gateway.New(c)                   //nolint:contextcheck // it drains when ctx ends.
 	if err != nil {
 		return usage(err)
 	}

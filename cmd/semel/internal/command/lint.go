@@ -40,6 +40,9 @@ table, no statement that writes to it is called safe. --dsn reads them from a li
 database; if the DSN contains a password, give it in the variable SEMEL_DSN. --explain
 says what a rule such as no-unique-key means.
 
+The path - is the standard input, <stdin> in the report. Placeholders are $1, ?, :name,
+@name and #{name}; a statement with ${name}, which puts a text into it, cannot be told.
+
 A comment at a statement, "-- semel:safe REASON" (in Go "//semel:safe REASON"), answers
 a finding. A project that starts with many findings keeps them in a baseline, and hears
 of new ones only.
@@ -53,6 +56,7 @@ Prints what is not safe, or cannot be told, file by file on a terminal and as
 tab-separated columns elsewhere; the counts are on stderr.`,
 		Example: `  semel lint --dialect postgresql --schema migrations queries
   semel lint --dsn sqlite:shop.db --fail-on cannot-tell queries/*.sql
+  semel lint --dialect mysql --schema schema.sql - < query.sql
   semel lint --write-baseline known.txt .
   semel lint --baseline known.txt --sarif . > lint.sarif
   semel lint --explain no-unique-key`,
@@ -95,7 +99,7 @@ tab-separated columns elsewhere; the counts are on stderr.`,
 func (f *lintFlags) check(paths []string) error {
 	if f.dialect != "" {
 		if _, err := dialect.Parse(f.dialect); err != nil {
-			return usagef("--dialect: %v", err)
+			return usagef("--%w", err)
 		}
 	}
 	switch {
@@ -168,7 +172,7 @@ func (f *lintFlags) lint(ctx context.Context, p *process, paths []string) error 
 
 // run judges the statements, and names the files that were read.
 func (f *lintFlags) run(ctx context.Context, p *process, paths []string) (names []string, all []lint.Finding, err error) {
-	o := &lint.Options{Guards: f.guards, Dialect: f.dialect, Schema: f.schema, Config: f.config}
+	o := &lint.Options{Guards: f.guards, Dialect: f.dialect, Schema: f.schema, Config: f.config, Stdin: p.stdin}
 	if f.dsn == "" && len(f.schema) == 0 && f.config == "" {
 		f.dsn = f.proof.dsn
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/digest"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/openstore/openlog"
 	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
@@ -61,8 +62,8 @@ line on stderr says how to continue with --after. By --made, --key, or --scope a
 }
 
 // outcomeLog opens the log next to the records, to read it.
-func (f *recordsFlags) outcomeLog(ctx context.Context) (*openstore.OutcomeLog, error) {
-	return openstore.OpenOutcomeLog(ctx, f.store, archive.Options{ReadOnly: true})
+func (f *recordsFlags) outcomeLog(ctx context.Context) (*openlog.Log, error) {
+	return openlog.Open(ctx, f.store, archive.Options{ReadOnly: true})
 }
 
 // outcomeLogError adds an exit code and advice.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/semel-dev/semel/internal/rules/spelling"
 )
 
 const (
@@ -76,6 +78,7 @@ func newRoot(p *process) *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(helpTemplate)
+	root.SetFlagErrorFunc(suggestFlag)
 	root.CompletionOptions.DisableDescriptions = false
 	logs := &logFlags{}
 	logs.register(root)
@@ -101,6 +104,16 @@ func didYouMean(suggestions []string) string {
 		return ""
 	}
 	return "; did you mean " + strings.Join(suggestions, " or ") + "?"
+}
+
+// suggestFlag adds the flag that was meant to the error about an unknown one.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && spelling.Nearest(unknown.GetSpecifiedName(), names) != "" {
+		return usagef("%w; did you mean --%s?", err, spelling.Nearest(unknown.GetSpecifiedName(), names))
+	}
+	return usage(err)
 }
 
 // readEnvironment sets every flag that was not given to the value of its variable.

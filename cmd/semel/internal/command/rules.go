@@ -70,7 +70,7 @@ func (f *rulesFlags) loadUnique() (*rules.File, error) {
 	case err != nil:
 		return nil, usage(fmt.Errorf("%w (name the file with --rules, or draft one with: semel rules init)", err))
 	case len(file.Unique) == 0:
-		return nil, usagef("%s has no rules under unique:, so there is nothing to compare with a database (draft some with: semel rules init --rules FILE)", f.file)
+		return nil, usagef("%s has no rules under unique:, so there is nothing to compare with a database (write one there, or draft some with: semel rules init --rules FILE)", f.file)
 	}
 	return file, nil
 }

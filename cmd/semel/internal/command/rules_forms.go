@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,7 @@ where each leads, the rule of --rules that applies, and what identifies its read
 to whom the form is bound. Only this one GET is sent (and up to 5 redirects).
 
   protected    a rule with form: true applies
+  no-script    the same, but the page cannot have the guard script
   exempt       a rule with protect: false applies
   unprotected  no rule applies, or one without form
   elsewhere    it leads to another host
@@ -226,8 +228,9 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 // print prints for people, and for programs that read columns.
 func (r *formsReport) print(p *process) error {
 	var rows [][]string
-	guessed := false
+	guessed, why := false, ""
 	for _, form := range r.Forms {
+		why = cmp.Or(why, form.Why)
 		rule := form.Rule
 		if rule == "" && form.Nearest != "" {
 			rule = "none; near " + form.Nearest
@@ -237,6 +240,11 @@ func (r *formsReport) print(p *process) error {
 	}
 	if err := printSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.", rows); err != nil {
 		return err
+	}
+	if why != "" {
+		if _, err := fmt.Fprintf(p.stderr, "The page gets tokens and no guard script: %s.\n", why); err != nil {
+			return err
+		}
 	}
 	if guessed && len(r.Cookies) > 0 {
 		_, err := fmt.Fprintf(p.stderr, "None of the cookies %s is a known session cookie, so the reader gets a cookie of the gateway. "+

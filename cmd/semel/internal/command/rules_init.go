@@ -20,11 +20,10 @@ func newRulesInit(p *process, shared *rulesFlags) *cobra.Command {
 		Short: "Draft the rules file from an existing database",
 		Long: `Writes a rules file with a rule for each unique index and constraint of the
 database, except primary keys that only number rows. Sentences and scopes are
-guessed from names: read and improve them. Columns that look unique but are not
-enforced, and indexes that the file cannot express, are in it as comments.
-
-The file verifies against the current database, except for duplicate indexes,
-which verify warns about. No rows are read, and the database is not changed.`,
+guessed from names: read and improve them. So are rules for columns that look
+unique and that nothing enforces yet: each says how many rows break it, verify
+reports it, and plan writes its index. Indexes that the file cannot express are
+comments. The database is not changed.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules init --dsn sqlite:shop.db --rules -`,
 		Annotations: map[string]string{"exit1": "the file already exists (see --force)"},
@@ -81,7 +80,12 @@ func write(name string, text []byte, force bool) error {
 }
 
 func tellDraft(w io.Writer, name string, made *draft.Draft) error {
-	_, err := fmt.Fprintf(w, "%s has %s, and %s as comments to review. Improve the sentences, then run: semel rules verify\n",
-		name, texts.Count(made.Rules, "rule"), fmt.Sprintf("%d more", made.Comments))
+	text := fmt.Sprintf("%s has %s, %d of them guesses that nothing enforces, and %d more as comments to review. Improve the sentences, then run: semel rules verify",
+		name, texts.Count(made.Rules, "rule"), made.Guesses, made.Comments)
+	if made.Rules == 0 {
+		text = fmt.Sprintf("%s has no rule yet, and %d as comments to review: nothing in this database looks unique. Write a rule under unique:, then run: semel rules verify",
+			name, made.Comments)
+	}
+	_, err := fmt.Fprintln(w, text)
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -131,8 +130,8 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 	for _, file := range files {
 		switch {
 		case f.out != "":
-			if err := writeNew(filepath.Join(f.out, file.Name), file.Text); err != nil {
-				return usage(err)
+			if err := write(filepath.Join(f.out, file.Name), []byte(file.Text), false); err != nil {
+				return err
 			}
 			_, err = fmt.Fprintln(p.stdout, filepath.Join(f.out, file.Name))
 		case len(files) > 1:
@@ -145,16 +144,6 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 		}
 	}
 	return nil
-}
-
-// writeNew writes a file that must not exist yet.
-func writeNew(name, text string) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // named by the operator, and for others to read.
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
 }
 
 // print reports on stderr what was not planned; its error is the exit code.

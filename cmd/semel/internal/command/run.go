@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/openstore"
 )
@@ -82,7 +83,7 @@ func execute(ctx context.Context, p *process, args []string) int {
 
 // complain prints the error and, for a wrong command line, how to get help.
 func (p *process) complain(at *cobra.Command, ended *exitError) {
-	text := strings.TrimSpace(ended.err.Error())
+	text := strings.TrimSpace(dialect.Discreet(ended.err).Error())
 	if !strings.HasPrefix(text, "semel") {
 		text = "semel: " + text
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
 	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/openstore/openlog"
+	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
@@ -125,7 +127,7 @@ type gate struct {
 	mu      sync.RWMutex // guards the fields below
 	round   int
 	store   semel.Store
-	kept    *openstore.OutcomeLog
+	kept    *openlog.Log
 	gateway *gateway.Gateway
 	pages   http.Handler // of gateway, for operators
 }
@@ -147,7 +149,7 @@ func (g *gate) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := openstore.OpenOutcomeLog(ctx, "sqlite:"+name, archive.Options{Logger: g.log})
+	kept, err := openlog.Open(ctx, "sqlite:"+name, archive.Options{Logger: g.log})
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -155,10 +157,12 @@ func (g *gate) renew(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, kept.Close(), store.Close())
 	}
-	fresh, err := gateway.New(&gateway.Config{ //nolint:contextcheck // it outlives ctx.
-		Upstream: g.upstream, Store: store, StoreName: "sqlite:" + name, Rules: g.rules, Logger: g.log, AdminTokens: []adminapi.Token{visitor},
+	config := &gateway.Config{
+		Upstream: g.upstream, Store: store, StoreName: "sqlite:" + name, Rules: g.rules, Logger: g.log,
 		Listen: g.listen, AdminListen: g.admin, OutcomeLog: kept.Archive,
-	})
+	}
+	config.Operators = operators.Of(config, operators.Options{Tokens: []adminapi.Token{visitor}}) //nolint:contextcheck // it logs at most.
+	fresh, err := gateway.New(config)                                                             //nolint:contextcheck // it outlives ctx.
 	if err != nil {
 		return errors.Join(err, kept.Close(), store.Close())
 	}
