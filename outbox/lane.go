@@ -300,7 +300,7 @@ func (l *lane) publish(ctx context.Context, batch []*row) []error {
 func (r *Relay) call(ctx context.Context, batch []Message) (errs []error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log(ctx, slog.LevelError, "outbox: the publisher panicked", slog.Any("panic", dialect.DiscreetPanic(p)))
+			r.log(ctx, slog.LevelError, "outbox: the publisher panicked", slog.Any("panic", p))
 			errs = failAll(len(batch), errPanic)
 		}
 	}()
