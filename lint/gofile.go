@@ -18,13 +18,12 @@ var (
 	changes = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:CREATE|ALTER|DROP)\s`)
 	// mentions matches a text that may do so anywhere.
 	mentions = regexp.MustCompile(`(?i)\b(?:CREATE|ALTER|DROP|RENAME)\s+\w`)
-	runs     = regexp.MustCompile(`^(?:Must)?Exec`)                        // methods that run a text
-	undoes   = regexp.MustCompile(`(?:^d|D)owns?(?:$|[^a-z])|[Rr]ollback`) // names of what takes a migration back
+	runs     = regexp.MustCompile(`^(?:Must)?Exec`)                        // methods that execute a statement
+	undoes   = regexp.MustCompile(`(?:^d|D)owns?(?:$|[^a-z])|[Rr]ollback`) // names of down migrations
 )
 
-// definitions returns the statements by which a Go file makes tables: what its constants and variables outside of functions
-// define, then the lists of texts and the texts that functions run, in their order. Of a migration that can be undone, only the
-// way forward is read. doubt names a definition that is not known.
+// definitions returns the DDL of a Go file: that of package-level constants and variables, then that of string lists and Exec calls,
+// in source order. It skips down migrations. doubt names a definition whose text is not constant.
 func definitions(name, source string) (text, doubt string, err error) {
 	d := &definer{files: gotoken.NewFileSet(), given: map[string]bool{}, known: map[string]fixed{}}
 	parsed, err := parser.ParseFile(d.files, name, source, parser.SkipObjectResolution)
@@ -47,24 +46,24 @@ func definitions(name, source string) (text, doubt string, err error) {
 	return d.text.String(), d.doubt, nil
 }
 
-// definer collects the definitions of a file.
+// definer collects the DDL of a file.
 type definer struct {
 	files *gotoken.FileSet
 	text  strings.Builder
 	doubt string
 	given map[string]bool // definitions by those
-	back  *ast.FuncLit    // the second of two functions that a call registers
+	back  *ast.FuncLit    // the down function of a call that registers up and down
 	known map[string]fixed
 }
 
-// fixed is the text of a name.
+// fixed is the constant text of a name.
 type fixed struct {
 	text   string
-	local  bool // of the function
-	varies bool // it gets several texts
+	local  bool // declared in the function
+	varies bool // assigned more than once
 }
 
-// visit reads what functions and lists hold.
+// visit collects DDL from functions and lists.
 func (d *definer) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -100,7 +99,7 @@ func (d *definer) visit(n ast.Node) bool {
 		for i, left := range n.Lhs {
 			if name, ok := left.(*ast.Ident); ok && len(n.Rhs) == len(n.Lhs) {
 				d.set(name.Name, n.Rhs[i])
-				if n.Tok != gotoken.ASSIGN && n.Tok != gotoken.DEFINE { // it adds to what may not be known
+				if n.Tok != gotoken.ASSIGN && n.Tok != gotoken.DEFINE { // += on a text that may be unknown
 					d.known[name.Name] = fixed{text: d.shown(n.Rhs[i]), local: true, varies: true}
 				}
 			}
@@ -145,7 +144,7 @@ func (d *definer) declare(spec *ast.ValueSpec) {
 	}
 }
 
-// set notes what a function sets a variable to.
+// set records an assignment to a variable of a function.
 func (d *definer) set(name string, value ast.Expr) {
 	text, ok := d.folded(value)
 	old, set := d.known[name]
@@ -156,7 +155,7 @@ func (d *definer) set(name string, value ast.Expr) {
 	}
 }
 
-// call reads the text that a call runs.
+// call collects the statement of an Exec call.
 func (d *definer) call(call *ast.CallExpr) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !runs.MatchString(method.Sel.Name) {
@@ -178,7 +177,7 @@ func (d *definer) call(call *ast.CallExpr) {
 	}
 }
 
-// shown returns what is seen of a text.
+// shown returns the constant parts of a text.
 func (d *definer) shown(x ast.Expr) string {
 	if name, ok := x.(*ast.Ident); ok {
 		return d.known[name.Name].text
@@ -187,7 +186,7 @@ func (d *definer) shown(x ast.Expr) string {
 	return text
 }
 
-// element reads a text of a list.
+// element collects an element of a list.
 func (d *definer) element(x ast.Expr) {
 	if text, ok := d.folded(x); ok && changes.MatchString(text) && !d.given[text] {
 		d.write(text)

@@ -9,8 +9,8 @@ import (
 	"github.com/semel-dev/semel/internal/lint/tree"
 )
 
-// A CTE of PostgreSQL that writes is steady if its RETURNING gives the same rows at a second run: an UPDATE that finds them by
-// columns it does not change, and an upsert of rows that are written out.
+// A writing CTE of PostgreSQL is steady if its RETURNING gives the same rows at a second run: an UPDATE whose condition reads no
+// column that it sets, or an upsert of literal rows.
 
 // steady reports whether a common table expression returns the same at each run.
 func (j *judge) steady(w *tree.With) bool {
@@ -68,7 +68,7 @@ func (j *judge) steadyUpsert(in *tree.Insert) bool {
 // plain reports whether nothing but the statement changes the rows that are there.
 func (t *target) plain() bool { return len(t.table.Triggers) == 0 && !t.table.Rules }
 
-// same reports whether results are those of the run before; value judges what a column is set to.
+// same reports whether the items return the same at a second run; value judges the value that a column is set to.
 func (j *judge) same(items []tree.Item, t *target, value func(column string) Judgement) bool {
 	moves := map[string]bool{}
 	for column := range t.written {
@@ -197,7 +197,7 @@ func (j *judge) whole(c tree.Expr, t *target) bool {
 	return ok
 }
 
-// oneRow reports whether a query has one row: that of an aggregate, or of a common table expression that is one.
+// oneRow reports whether a query always returns one row: an aggregate, or everything from a CTE that is one.
 func (j *judge) oneRow(s *tree.Select, depth int) bool {
 	if depth > maxDepth {
 		return false
@@ -216,8 +216,8 @@ func (j *judge) oneRow(s *tree.Select, depth int) bool {
 	})
 }
 
-// byItself reports whether a query reads the target or tables that stay as they are, and nothing of the statement around it. Within
-// a part of WITH, at a depth, a name that is also that of a table may mean either.
+// byItself reports whether a query reads only the target or unchanged tables, and no column of the outer statement. Inside a CTE
+// (depth > 0), a name of both a CTE and a table may mean either, so it fails.
 func (j *judge) byItself(s *tree.Select, t *target, depth int) bool {
 	if depth > maxDepth || len(s.From) != 1 || s.SetOp != "" || len(s.With) > 0 || s.Values != nil || len(s.GroupBy) > 0 || s.Having != nil || s.Limit != nil || s.Offset != nil || len(s.DistinctOn) > 0 || s.Skips {
 		return false
@@ -245,7 +245,7 @@ func (j *judge) byItself(s *tree.Select, t *target, depth int) bool {
 	return j.sourceEffects(s).pure() && readsOnly(s, sourceName(ref), holds)
 }
 
-// readsOnly reports whether all columns that a query reads are those of its source, and nothing in it is a query or a window.
+// readsOnly reports whether a query reads only columns of its source, and contains no sub-query and no window function.
 func readsOnly(s *tree.Select, source string, holds func(column string) bool) bool {
 	ok := true
 	s.Exprs(func(e tree.Expr) bool {

@@ -249,7 +249,7 @@ func (j *judge) grown(i *insertion, e tree.Expr, column string) Judgement {
 	return res
 }
 
-// branches are the results of CASE, that of ELSE at the end.
+// branches returns the results of a CASE, ELSE last.
 func branches(c *tree.Case) (all []tree.Expr) {
 	for _, w := range c.Whens {
 		all = append(all, w.Then)
@@ -257,8 +257,8 @@ func branches(c *tree.Case) (all []tree.Expr) {
 	return append(all, c.Else)
 }
 
-// insertedBy reports whether a branch of CASE gives what a column was inserted with: the same value, or that of the same branch of the
-// same CASE.
+// insertedBy reports whether a branch of a CASE yields the value that the column was inserted with: the same expression, or the same
+// branch of the same CASE.
 func (j *judge) insertedBy(i *insertion, c *tree.Case, branch int, column string) bool {
 	def := schema.Column(i.t.table, column)
 	fixed := func(e tree.Expr) bool { return e != nil && i.t.stable(e) && !readsRow(e, i.t) }
@@ -283,7 +283,7 @@ func (j *judge) insertedBy(i *insertion, c *tree.Case, branch int, column string
 	})
 }
 
-// untyped reports whether all branches of CASE are texts without a type of their own, or a column: other types would decide that of CASE.
+// untyped reports whether each branch is an untyped string or the column: a branch of another type would give its type to the CASE.
 func untyped(all []tree.Expr, column string) bool {
 	return !slices.ContainsFunc(all, func(e tree.Expr) bool {
 		c, ok := e.(*tree.Column)
