@@ -136,7 +136,7 @@ func TestSharedColumn(t *testing.T) {
 	})
 }
 
-// The type and the collation of the parent's key decide which texts are the same, whatever those of the reference, as in a foreign key.
+// As in a foreign key, the type and collation of the parent's key decide which texts are equal.
 func TestCollations(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(b *bench) {

@@ -28,9 +28,8 @@ type postgresEngine struct{}
 // lockName is hashed to the number of the advisory lock that lets one process merge at a time.
 const lockName = "semel dedupe"
 
-// settings let each sort and each hash take as much memory as the build of an index, which sorts the same rows. Most statements read
-// whole tables and group by expressions, of which the planner knows nothing: it takes their groups for one row, and would nest loops
-// over each other.
+// settings give each sort and each hash the memory of an index build, which sorts the same rows. Nested loops are off: most statements
+// group whole tables by expressions, for which the planner has no statistics. It expects one group, and nests loops over loops.
 func (postgresEngine) settings() []string {
 	all := texts.Of([]string{
 		"row_security = off", "datestyle = 'ISO, YMD'", "intervalstyle = 'postgres'", "bytea_output = 'hex'", "extra_float_digits = 1",
