@@ -60,7 +60,7 @@ func CheckReach(ctx context.Context, dir string, tree Tree, reaches []Reach) ([]
 	return found, nil
 }
 
-// addReach adds what go list says of a module: the files of each package, and the packages that each root compiles.
+// addReach parses the output of go list for one module: the files of each package, and the packages that each root compiles.
 func addReach(sums map[string]int, listed string, lines map[string]int) {
 	of, deep := map[string]int{}, map[string][]string{}
 	for line := range strings.Lines(listed) {

@@ -21,7 +21,7 @@ const (
 	transactionOfOne = "a transaction of one INSERT"
 )
 
-// benchMessages compares the transaction of a row with those that also receive or send a message.
+// benchMessages compares a transaction that inserts one row with transactions that also receive or send a message.
 func benchMessages(ctx context.Context, set *contest.Settings) (*contest.Table, error) {
 	b, err := openPostgresBench(ctx)
 	if err != nil {

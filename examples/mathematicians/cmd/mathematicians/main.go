@@ -22,7 +22,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("mathematicians", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:9200", "`address` to listen on; anyone who reaches it may use it, so keep to this machine")
 	path := flags.String("db", "mathematicians.db", "SQLite `file`")
-	clientIDs := flags.Bool("client-ids", true, "accept every UUID that a client made; false accepts only those of …/new")
+	clientIDs := flags.Bool("client-ids", true, "accept any UUID of a client; false: only UUIDs that …/new handed out")
 	if goOn, err := program.Parse(flags, args, stderr); !goOn {
 		return err
 	}
