@@ -96,16 +96,22 @@ func (d *definer) visit(n ast.Node) bool {
 			}
 		}
 	case *ast.AssignStmt:
-		for i, left := range n.Lhs {
-			if name, ok := left.(*ast.Ident); ok && len(n.Rhs) == len(n.Lhs) {
-				d.set(name.Name, n.Rhs[i])
-				if n.Tok != gotoken.ASSIGN && n.Tok != gotoken.DEFINE { // += on a text that may be unknown
-					d.known[name.Name] = fixed{text: d.shown(n.Rhs[i]), local: true, varies: true}
-				}
-			}
+		if len(n.Rhs) == len(n.Lhs) {
+			d.assign(n)
 		}
 	}
 	return true
+}
+
+func (d *definer) assign(n *ast.AssignStmt) {
+	for i, left := range n.Lhs {
+		if name, ok := left.(*ast.Ident); ok {
+			d.set(name.Name, n.Rhs[i])
+			if n.Tok != gotoken.ASSIGN && n.Tok != gotoken.DEFINE { // += on a text that may be unknown
+				d.known[name.Name] = fixed{text: d.shown(n.Rhs[i]), local: true, varies: true}
+			}
+		}
+	}
 }
 
 // function reads a function, whose parameters are not known.

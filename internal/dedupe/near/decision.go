@@ -115,7 +115,7 @@ func ReadDecisions(r io.Reader) (*Decisions, error) {
 	in := csv.NewReader(io.LimitReader(r, maxDecisions))
 	in.FieldsPerRecord = -1
 	header, err := in.Read()
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the decisions: %w", err)
 	} else if err != nil {
 		return nil, errors.New("it is not a file of decisions: it is empty, or not CSV (semel dedupe near writes one)")
