@@ -165,7 +165,7 @@ func (u *undoer) read(ctx context.Context, plan string) error {
 	}
 	u.known = slices.Concat(u.references, declared)
 	trails := map[string]*trail{}
-	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM semel_dedupe_audit WHERE run = $1 AND id IN (SELECT min(id) FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) ORDER BY tbl, step"
+	query := "SELECT tbl, step, " + u.plain("whole") + ", " + u.plain("old") + " FROM (SELECT min(id) AS first_id FROM semel_dedupe_audit WHERE run = $1 AND undone_at IS NULL GROUP BY tbl, step) AS f JOIN semel_dedupe_audit AS a ON a.id = f.first_id ORDER BY tbl, step"
 	err = u.each(ctx, query, []any{u.run}, func(rows *sql.Rows) error {
 		var name string
 		var step int
