@@ -96,16 +96,14 @@ func (d *definer) visit(n ast.Node) bool {
 			}
 		}
 	case *ast.AssignStmt:
-		if len(n.Rhs) == len(n.Lhs) {
-			d.assign(n)
-		}
+		d.assign(n)
 	}
 	return true
 }
 
 func (d *definer) assign(n *ast.AssignStmt) {
 	for i, left := range n.Lhs {
-		if name, ok := left.(*ast.Ident); ok {
+		if name, ok := left.(*ast.Ident); ok && len(n.Rhs) == len(n.Lhs) {
 			d.set(name.Name, n.Rhs[i])
 			if n.Tok != gotoken.ASSIGN && n.Tok != gotoken.DEFINE { // += on a text that may be unknown
 				d.known[name.Name] = fixed{text: d.shown(n.Rhs[i]), local: true, varies: true}
@@ -185,9 +183,6 @@ func (d *definer) call(call *ast.CallExpr) {
 
 // shown returns the constant parts of a text.
 func (d *definer) shown(x ast.Expr) string {
-	if name, ok := x.(*ast.Ident); ok {
-		return d.known[name.Name].text
-	}
 	text, _ := d.folded(x)
 	return text
 }

@@ -289,8 +289,7 @@ func untyped(all []tree.Expr, column string) bool {
 		c, ok := e.(*tree.Column)
 		l, literal := e.(*tree.Literal)
 		_, param := e.(*tree.Param)
-		is := ok && column != "" && strings.EqualFold(c.Name, column) || literal && l.Kind == tree.String || param
-		return !is
+		return (!ok || column == "" || !strings.EqualFold(c.Name, column)) && (!literal || l.Kind != tree.String) && !param
 	})
 }
 
