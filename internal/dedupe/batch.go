@@ -162,6 +162,7 @@ func (r *runner) mergeMet(ctx context.Context, t *table) (all int64, err error) 
 		if k.alone || !r.met[t] {
 			continue // the first are settled at the end
 		}
+		//semel:safe a batch is one transaction, which ends with the states that keep it from running again
 		n, err := r.meet(ctx, t, t.insertMet(k))
 		if err != nil {
 			return 0, err

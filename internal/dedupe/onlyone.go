@@ -205,6 +205,7 @@ func (r *runner) settle(ctx context.Context) (all int64, err error) {
 			if !k.alone || !r.met[t] {
 				continue
 			}
+			//semel:safe a batch is one transaction, which ends with the states that keep it from running again
 			if _, err := r.meet(ctx, t, t.insertMet(k)); err != nil {
 				return 0, err
 			}
