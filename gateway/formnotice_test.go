@@ -75,7 +75,7 @@ routes:
     match: {methods: [POST], path: /invoices}
     form:
       texts:
-        saving: {en: 'Saving "<b>now</b>"', sv: Sparar}
+        saving: {en: 'Saving "<b>now</b>"', sv: Sparar åt dig}
         duplicate: {en: '</p><script>alert(1)</script> & more', sv: Fakturan fanns redan}
   - name: orders
     match: {methods: [POST], path: /orders}
@@ -86,8 +86,8 @@ routes:
 `
 	for name, c := range map[string]struct{ lang, action, field, notice string }{
 		"English":     {"en", "/invoices", ` data-semel-saving="Saving &#34;&lt;b&gt;now&lt;/b&gt;&#34;" data-semel-duplicate="&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more">`, ` lang="en">&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more</p>`},
-		"Swedish":     {"sv", "/invoices", ` data-semel-saving="Sparar" data-semel-duplicate="Fakturan fanns redan">`, ` lang="sv">Fakturan fanns redan</p>`},
-		"not written": {"zh", "/invoices", ` data-semel-token>`, ` lang="zh">您`},
+		"Swedish":     {"sv", "/invoices", ` data-semel-saving="Sparar &#229;t dig" data-semel-duplicate="Fakturan fanns redan">`, ` lang="sv">Fakturan fanns redan</p>`},
+		"not written": {"zh", "/invoices", ` data-semel-token>`, ` lang="zh">&#24744;`},
 		"one for all": {"de", "/orders", ` data-semel-duplicate="Bestellt &lt;ist&gt; bestellt">`, `dir="auto">Bestellt &lt;ist&gt; bestellt</p>`},
 		"none":        {"sv", "/plain", ` data-semel-token>`, ` lang="sv">Du hade`},
 	} {

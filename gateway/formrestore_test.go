@@ -179,7 +179,7 @@ func TestFormOutcomes(t *testing.T) {
 		_, _ = io.WriteString(w, formPage)
 	}
 	d := openShop(t, s, "", nil)
-	for language, text := range map[string]string{"": "had already sent", "sv-FI": "redan skickat", "hi": "पहले ही", "zh-Hans": "已经提交过"} {
+	for language, text := range map[string]string{"": "had already sent", "sv-FI": "redan skickat", "hi": "&#2346;&#2361;&#2354;&#2375; &#2361;&#2368;", "zh-Hans": "&#24050;&#32463;&#25552;&#20132;&#36807;"} {
 		p := d.person(t, "Accept-Language", "fr, en;q=0.5")
 		body := "_semel=" + p.token("/new") + "&a=1"
 		p.post("/invoices", body)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/formguard"
@@ -107,9 +108,7 @@ func (in *inserter) noteImage(rt *Route, s *rewrite.Submitter) {
 
 // closeField ends the tag of a hidden field.
 func (in *inserter) closeField(formID []byte) {
-	if len(formID) > 0 {
-		in.attribute("form", string(formID))
-	}
+	in.attribute("form", string(formID))
 	if in.xhtml {
 		in.out = append(in.out, " /"...)
 	}
@@ -278,8 +277,7 @@ func (in *inserter) insert(rt *Route, formID []byte, inert bool) []byte {
 	in.out = append(in.out[:0], `<input type="hidden" name="`...)
 	in.out = append(in.out, html.EscapeString(rt.Rule.Form.Field)...)
 	in.out = append(in.out, `" value="`...)
-	in.out = press.Append(in.out)
-	in.out = append(in.out, `" autocomplete="off" data-semel-token`...)
+	in.out = append(press.Append(in.out), `" autocomplete="off" data-semel-token`...)
 	if in.xhtml {
 		in.out = append(in.out, `=""`...)
 	}
@@ -289,13 +287,16 @@ func (in *inserter) insert(rt *Route, formID []byte, inert bool) []byte {
 	return in.out
 }
 
-// attribute adds an attribute to what is inserted.
+// attribute adds an attribute to what is inserted, unless it is empty.
 func (in *inserter) attribute(name, value string) {
-	in.out = append(in.out, ' ')
-	in.out = append(in.out, name...)
-	in.out = append(in.out, `="`...)
-	in.out = append(in.out, html.EscapeString(value)...)
-	in.out = append(in.out, '"')
+	if value != "" {
+		in.out = append(in.out, " "+name+`="`+inASCII(value)+`"`...)
+	}
+}
+
+// inASCII returns markup for a text that reads the same in every charset. Bytes that are not UTF-8 are the page's own, and stay.
+func inASCII(text string) string {
+	return beyondASCII.ReplaceAllStringFunc(html.EscapeString(text), func(c string) string { return "&#" + strconv.Itoa(int([]rune(c)[0])) + ";" })
 }
 
 // words adds the rule's own words for the script.
@@ -304,12 +305,8 @@ func (in *inserter) words(texts *rules.FormTexts) {
 		return
 	}
 	lang := noticeFor(in.page.language(), in.page.request.Header["Accept-Language"]).tag.String()
-	if text := rules.TextFor(texts.Saving, lang); text != "" {
-		in.attribute("data-semel-saving", text)
-	}
-	if text := rules.TextFor(texts.Duplicate, lang); text != "" {
-		in.attribute("data-semel-duplicate", text)
-	}
+	in.attribute("data-semel-saving", rules.TextFor(texts.Saving, lang))
+	in.attribute("data-semel-duplicate", rules.TextFor(texts.Duplicate, lang))
 }
 
 // press returns what makes the route's tokens for the reader of the page, or nil.
@@ -360,6 +357,8 @@ func (p *pageWriter) principal(rule *rules.Route) string {
 	}
 	return id.with(p.fresh)
 }
+
+var beyondASCII = regexp.MustCompile(`[\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]`)
 
 // htmlLanguage finds the language of a page in its first bytes.
 var htmlLanguage = regexp.MustCompile(`(?i)<html\s[^>]*?\b(?:xml:)?lang\s*=\s*["']?([A-Za-z][A-Za-z0-9-]{0,34})`)

@@ -110,5 +110,5 @@ func (n notice) markup(pass *elementPass) string {
 	if n.tag != language.Und {
 		lang = ` lang="` + n.tag.String() + `"`
 	}
-	return sheet + `<p class="semel-notice" role="status" dir="auto"` + lang + `>` + html.EscapeString(n.text) + `</p>`
+	return sheet + `<p class="semel-notice" role="status" dir="auto"` + lang + `>` + inASCII(n.text) + `</p>`
 }
