@@ -26,7 +26,7 @@ func TestFormOutcomeCookie(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusSeeOther)
 	})
-	const line = "; Path=/; Max-Age=3600; SameSite=Lax"
+	const line = "; Path=/; SameSite=Lax"
 	for _, c := range []struct{ body, cookie, want string }{
 		{"a=1&semel_key=k1", "", "semel_outcome=k1:executed:303" + line},
 		{"a=1&semel_key=k1", "semel_outcome=k0:seen:200/k1:executed:303", "semel_outcome=k1:replayed:303/k0:seen:200" + line},
@@ -81,7 +81,7 @@ func TestFormTokenOutcomeCookie(t *testing.T) {
 			continue
 		}
 		id, _ := formguard.NameOf(c.token)
-		if want := "semel_outcome=" + id + ":" + c.want + "; Path=/; Max-Age=3600; SameSite=Lax"; got != want {
+		if want := "semel_outcome=" + id + ":" + c.want + "; Path=/; SameSite=Lax"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -19,7 +19,6 @@ const (
 
 	maxOutcomes = 8
 	maxIDBytes  = 64
-	seconds     = 3600
 )
 
 // Outcome is the outcome of one form.
@@ -62,7 +61,8 @@ func WordOf(problem, status string) string {
 	return Refused
 }
 
-// Line returns the Set-Cookie line with the outcomes.
+// Line returns the Set-Cookie line with the outcomes. The cookie lives as long as what scripts remember of a form, until the
+// browser closes: a form whose outcome is forgotten earlier would go on with its old token.
 func Line(outcomes []Outcome, secure bool) string {
 	words := make([]string, len(outcomes))
 	for i, o := range outcomes {
@@ -72,7 +72,7 @@ func Line(outcomes []Outcome, secure bool) string {
 		}
 	}
 	return (&http.Cookie{ //nolint:gosec // public: scripts read it.
-		Name: Name, Value: strings.Join(words, "/"), Path: "/", MaxAge: seconds, SameSite: http.SameSiteLaxMode, Secure: secure,
+		Name: Name, Value: strings.Join(words, "/"), Path: "/", SameSite: http.SameSiteLaxMode, Secure: secure,
 	}).String()
 }
 

@@ -23,7 +23,7 @@ func TestCookie(t *testing.T) {
 	if got := outcomecookie.Parse(value); len(got) != 8 || got[0].ID != "key-0" || cmp.Diff(all, got) != "" {
 		t.Errorf("got %+v, want %+v", got, all)
 	}
-	if attributes != " Path=/; Max-Age=3600; Secure; SameSite=Lax" {
+	if attributes != " Path=/; Secure; SameSite=Lax" {
 		t.Errorf("got %q", attributes)
 	}
 	for _, value := range []string{"", "a", "a:executed", "a:done:200", "a:executed:x", "a:executed:99", "a:executed:200:", "a:executed:200:<b>", "a:executed:200:b", "a:executed:200:0123456789abcdeF", "a:executed:200:b:c", "a b:executed:200", "<b>:executed:200", strings.Repeat("a", 65) + ":executed:200"} {
