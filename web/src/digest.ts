@@ -30,7 +30,7 @@ function fileName(file: Blob): string {
 }
 
 /** The content of a form: every field in order, without what changes with every rendering and without the fields named here. */
-export function contentOf(data: FormData, without: ReadonlySet<string> = new Set()): Part[] {
+export function contentOf(data: Iterable<[string, FormDataEntryValue]>, without: ReadonlySet<string> = new Set()): Part[] {
   const parts: Part[] = [];
   for (const [name, value] of data) {
     if (changes(name) || without.has(name)) continue;

@@ -1,7 +1,7 @@
-import { contentOf, digest, type Part } from "./digest.js";
+import { contentOf, digest } from "./digest.js";
 import { Notice } from "./lock.js";
 import { definitivePage, isToken } from "./outcome.js";
-import { attempt, type Shelf } from "./storage.js";
+import { attempt, type Record, type Shelf } from "./storage.js";
 import { attribute, behind, elements, missing, type Target, targetOf, tokens } from "./target.js";
 import { languageOf, type Texts, textsFor } from "./texts.js";
 import { type Arrival, arrival, returned, Wish } from "./wish.js";
@@ -33,6 +33,9 @@ export interface Submission {
   /** How often the page was about to be left since: the first time for its sake, then for another navigation's. */
   departures_: number;
 }
+
+/** The forms of this page that sent with these keys. */
+const senders = new Map<string, FormGuard>();
 
 /** What the guard of one form knows. */
 export class FormGuard {
@@ -82,6 +85,24 @@ export class FormGuard {
   }
 
   /**
+   * The record of this content: the input's own, or that of a form like it in an earlier page, where rows of a list may have been in other places.
+   */
+  recordOf_(name: string, content: string): Record | undefined {
+    const kind = (each: string): string => each.replace(this.draft ? /\?$/ : /\|-?\d+(#?)\d*\??$/, "$1");
+    const alike = this.shelf.names().filter((each) => kind(each) === kind(name)).map((each) => this.shelf.get(each)!);
+    const all = [this.shelf.get(name), ...alike].filter((each) => each?.digest === content && (senders.get(each.key) ?? this) === this);
+    return all.find((each) => !each!.ended) ?? all[0];
+  }
+
+  /** Changes the records of an input's key. */
+  change_(input: HTMLInputElement, change: Partial<Record>): void {
+    for (const name of ["", "?"].map((end) => this.recordName_(input) + end)) {
+      const record = this.shelf.get(name);
+      if (record?.key === input.value) this.shelf.put(name, { ...record, ...change });
+    }
+  }
+
+  /**
    * Gives each rendering its key, once: that of the draft which is still open, or has come back by Back, or a new one. A token stays: only
    * the content can tell, when it is sent, whether an earlier one has to go on.
    */
@@ -127,23 +148,28 @@ export class FormGuard {
     return given.find((input) => submitter && behind(this.form, input) === submitter) ?? given[0] ?? this.ownField_();
   }
 
-  /** Writes down that this content is about to be sent, and puts its key into what is sent. */
-  sign_(data: FormData, submitter: HTMLElement | null): void {
+  /**
+   * Writes down that this content is about to be sent, and puts its key into what is sent. Outside of a submit event the page may only read its
+   * form, as to save a copy of it (maybe): that replaces no record of what was sent.
+   */
+  sign_(data: FormData, submitter: HTMLElement | null, maybe: boolean): void {
     const here = arrival();
     this.prepare_(here);
     const input = this.keyInput_(submitter);
-    const names = new Set([this.field, ...tokens(this.form).map((each) => each.name)]);
-    const goal: Part = ["", (submitter && attribute(submitter, "formaction")) ?? attribute(this.form, "action") ?? ""];
-    const content = digest([goal, ...contentOf(data, names)]);
+    const given = tokens(this.form);
+    const names = new Set([this.field, ...given.map((each) => each.name)]);
+    const goal = targetOf(this.form, submitter).url;
+    const content = digest([["", goal ?? ""], ...contentOf(unpressed(data), names)]);
     const before = input.value;
     this.sent_ = true;
     for (const [{ name, value }] of missing(this.form)) if (isToken(value)) data.append(name, value);
     const name = this.recordName_(input);
-    const key = (input.value = this.wishes_.get(input)!.sign_(content, this.shelf.get(name), here));
-    if (key !== before || !isToken(key)) data.set(input.name, key);
-    this.shelf.put(name, {
-      key, digest: content, page: here.page, text: this.text("duplicate"), language: languageOf(this.form), entry: here.entry,
-      goal: targetOf(this.form, submitter).url,
+    const key = (input.value = this.wishes_.get(input)!.sign_(content, this.recordOf_(name, content), here, maybe));
+    senders.set(key, this);
+    if (!isToken(key)) data.set(input.name, key);
+    else if (key !== before || given.length > 1) lead(data, input.name, key, before);
+    this.shelf.put(name + (maybe ? "?" : ""), {
+      key, digest: content, page: here.page, text: this.text("duplicate"), language: languageOf(this.form), entry: here.entry, goal,
     });
   }
 
@@ -171,9 +197,7 @@ export class FormGuard {
   /** A definitive answer came while the page stayed. */
   end(): void {
     const input = this.keyInput_(this.locked?.submitter ?? null);
-    const name = this.recordName_(input);
-    const record = this.shelf.get(name);
-    if (record?.key === input.value) this.shelf.put(name, { ...record, ended: true });
+    this.change_(input, { ended: true });
     this.wishes_.get(input)?.end_();
     this.unlock();
   }
@@ -185,5 +209,30 @@ export class FormGuard {
       const timing = attempt(() => frame.contentWindow!.performance.getEntriesByType("navigation")[0]); // none of another origin's
       settle({ definitive: definitivePage((timing as { responseStatus?: number } | undefined)?.responseStatus ?? 0) });
     }, { once: true });
+  }
+}
+
+/** The fields without where an image button was pressed, which the note before it names: the server leaves out the same. */
+function unpressed(data: FormData): [string, FormDataEntryValue][] {
+  let pressed: string[] = [];
+  return [...data].filter(([name, value]) => {
+    const [, image] = /^sm1\.image\.(.*)/s.exec(String(value)) ?? [];
+    if (image !== undefined) pressed = ["x", "y"].map((axis) => (image && image + ".") + axis);
+    else if (name === pressed.shift() && /^\d+$/.test(String(value))) return false;
+    else pressed = [];
+    return true;
+  });
+}
+
+/**
+ * Puts a token first: of several that are good for one address the server takes the first, and another one would name the wish. An earlier page's
+ * token goes alone, so that nothing is done under another one when it is too old. Notes on image buttons stay before their buttons.
+ */
+function lead(data: FormData, name: string, key: string, before: string): void {
+  const all = [...data];
+  for (const [each] of all) data.delete(each);
+  data.append(name, key);
+  for (const [each, value] of all) {
+    if (each !== name || (value !== before && (key === before || !isToken(String(value))))) data.append(each, value);
   }
 }

@@ -200,7 +200,7 @@ export class Watch {
       ? this.current_
       : { guard, submission: submissionOf(guard, null) }; // form.submit() and new FormData(form)
     const { target, submitter } = current.submission;
-    if (target.guarded_) guard.sign_(event.formData, submitter);
+    if (target.guarded_) guard.sign_(event.formData, submitter, current !== this.current_);
     else guard.strip_(event.formData);
     this.signed_ = current;
   }
@@ -232,10 +232,7 @@ export class Watch {
   onLeave_(): void {
     const all = Array.from(this.locked_, (guard) => ({ guard, submission: guard.locked! }));
     for (const { guard, submission } of all.concat(this.sent_ ?? [])) {
-      const input = guard.keyInput_(submission.submitter);
-      const record = guard.shelf.get(guard.recordName_(input));
-      const left = submission.target.here && submission.departures_ < 2;
-      if (record?.key === input.value) guard.shelf.put(guard.recordName_(input), { ...record, left });
+      guard.change_(guard.keyInput_(submission.submitter), { left: submission.target.here && submission.departures_ < 2 });
     }
   }
 
@@ -313,7 +310,7 @@ function told(): Outcome[] {
 
 function write(outcomes: readonly Outcome[]): void {
   const secure = location.protocol === "https:" ? "; Secure" : "";
-  attempt(() => (document.cookie = `${cookieName}=${formatOutcomes(outcomes)}; Path=/; Max-Age=3600; SameSite=Lax${secure}`));
+  attempt(() => (document.cookie = `${cookieName}=${formatOutcomes(outcomes)}; Path=/; SameSite=Lax${secure}`));
 }
 
 /**

@@ -67,6 +67,7 @@ const changed = (where: Edits, { target }: Event): void => void where.set(rootOf
 listen("click", (event) => {
   if (!(further = (event as MouseEvent).detail > 1)) turn++;
 });
+listen("keydown", () => (further = false)); // no click
 listen("input", (event) => {
   if (!event.isTrusted) return; // what a script changes, the content tells
   turn++;
@@ -104,10 +105,11 @@ export class Wish {
   }
 
   /**
-   * The key for this content, which is about to be sent. record holds the last submission from here: without a definitive answer, or after
-   * Back, it lends its key to the same content. A token serves any content, a key of ours one.
+   * The key for this content, which is about to be sent, or may only be read (maybe). record holds the last submission from here: without a
+   * definitive answer, or after Back, it lends its key to the same content. A token serves any content, a key of ours one.
    */
-  sign_(digest: string, record: Record | undefined, here: Arrival): string {
+  sign_(digest: string, record: Record | undefined, here: Arrival, maybe?: boolean): string {
+    if (maybe && this.digest_ === digest) return this.key_;
     const where = "elements" in this.root_ ? this.root_ : globalThis;
     const over = this.answered_ && [this.typed_, said].some((each) => (each.get(where) ?? 0) > this.edits_);
     if (over || this.digest_ !== digest) {

@@ -3,7 +3,7 @@ export type Part = readonly [name: string, value: string];
 /** Whether a field of this name changes with every rendering of its form. */
 export declare function changes(name: string): boolean;
 /** The content of a form: every field in order, without what changes with every rendering and without the fields named here. */
-export declare function contentOf(data: FormData, without?: ReadonlySet<string>): Part[];
+export declare function contentOf(data: Iterable<[string, FormDataEntryValue]>, without?: ReadonlySet<string>): Part[];
 /** The digest of a list of parts: 128 bits in hexadecimal. Lengths are part of it, so that no two lists look the same. */
 export declare function digest(parts: readonly Part[]): string;
 /**

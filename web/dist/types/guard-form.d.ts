@@ -1,5 +1,5 @@
 import { Notice } from "./lock.js";
-import { type Shelf } from "./storage.js";
+import { type Record, type Shelf } from "./storage.js";
 import { type Target } from "./target.js";
 import { type Texts } from "./texts.js";
 import { type Arrival, Wish } from "./wish.js";
@@ -56,6 +56,12 @@ export declare class FormGuard {
     /** The name of an input's record, which holds keys of one kind: a form may hold a token for each button that leads elsewhere. */
     recordName_(input: HTMLInputElement): string;
     /**
+     * The record of this content: the input's own, or that of a form like it in an earlier page, where rows of a list may have been in other places.
+     */
+    recordOf_(name: string, content: string): Record | undefined;
+    /** Changes the records of an input's key. */
+    change_(input: HTMLInputElement, change: Partial<Record>): void;
+    /**
      * Gives each rendering its key, once: that of the draft which is still open, or has come back by Back, or a new one. A token stays: only
      * the content can tell, when it is sent, whether an earlier one has to go on.
      */
@@ -65,8 +71,11 @@ export declare class FormGuard {
     ownField_(): HTMLInputElement;
     /** The input whose key this submission uses: the token right before the button, else the form's first. */
     keyInput_(submitter: HTMLElement | null): HTMLInputElement;
-    /** Writes down that this content is about to be sent, and puts its key into what is sent. */
-    sign_(data: FormData, submitter: HTMLElement | null): void;
+    /**
+     * Writes down that this content is about to be sent, and puts its key into what is sent. Outside of a submit event the page may only read its
+     * form, as to save a copy of it (maybe): that replaces no record of what was sent.
+     */
+    sign_(data: FormData, submitter: HTMLElement | null, maybe: boolean): void;
     /** Takes keys and tokens out of what is sent to a place that must not see them. */
     strip_(data: FormData): void;
     show(): void;

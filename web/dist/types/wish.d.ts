@@ -42,10 +42,10 @@ export declare class Wish {
     /** Whether the person is still at the click sequence that sent it, and changed nothing since: the same wish. */
     get again_(): boolean;
     /**
-     * The key for this content, which is about to be sent. record holds the last submission from here: without a definitive answer, or after
-     * Back, it lends its key to the same content. A token serves any content, a key of ours one.
+     * The key for this content, which is about to be sent, or may only be read (maybe). record holds the last submission from here: without a
+     * definitive answer, or after Back, it lends its key to the same content. A token serves any content, a key of ours one.
      */
-    sign_(digest: string, record: Record | undefined, here: Arrival): string;
+    sign_(digest: string, record: Record | undefined, here: Arrival, maybe?: boolean): string;
     /** A definitive answer came. Content that the person has not edited goes on with the key, unless the page says "new". */
     end_(): void;
 }

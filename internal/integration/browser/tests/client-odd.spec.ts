@@ -83,3 +83,57 @@ test("a token does not come back into a form of the same id that goes elsewhere"
   await page.goto(site.url + "/?type=b");
   await expect(page.locator("[data-semel-token]")).toHaveValue(/^sm1\.Q+$/);
 });
+
+const signed = (letter: string, more = "<button>Save</button>") => `<form method="post" action="/save"><input name="name">${token(letter)}${more}</form>`;
+const read = "const [form] = document.forms; const copy = () => [...new FormData(form)];";
+const note = '<input type="hidden" name="_semel" value="sm1.image.at">';
+const button = (letter: string, to: string) => `${token(letter)}<button formaction="/other" name="to" value="${to}">${to}</button>`;
+
+// A form that is opened afresh after a lost answer, and sent with the same content, is the same wish.
+for (const [name, first, second] of [
+  ["a script reads it when it is there", signed("A"), signed("B"), `${read} addEventListener("load", copy)`],
+  ["a script reads it at each letter", signed("A"), signed("B"), `${read} form.addEventListener("input", copy)`],
+  ["two buttons with one address", signed("A", button("C", "1") + button("D", "Save")), signed("B", button("E", "1") + button("F", "Save"))],
+  ["an image button, pressed elsewhere", signed("A", note + '<input type="image" name="at" alt="Save" width="40" height="40">'), signed("B", note + '<input type="image" name="at" alt="Save" width="60" height="60">')],
+  ["a row of a list, with another one above it", signed("A"), signed("B", "<button>Other</button>") + signed("C")],
+].map(([name, one, two, script = ""]) => [name!, ...[one, two].map((page) => `${page}<script type="module">${script}</script>`)])) {
+  test(`a lost answer, and the form opened afresh: ${name}`, async ({ page, site }) => {
+    for (const round of [first, second]) {
+      site.page = round!;
+      site.answer = (_, response) => void (round === first ? response.destroy() : response.writeHead(303, { Location: "/done" }).end());
+      await page.goto(site.url);
+      await page.getByRole("textbox").last().pressSequentially("Ada");
+      await save(page).click();
+      await expect(page).toHaveURL(round === first ? /^chrome-error:/ : /done$/);
+    }
+    const sent = site.arrived.map(({ fields }) => fields.filter(([each]) => !/^at/.test(each)));
+    expect(sent.at(-1)!.find(([each]) => each === "_semel")).toEqual(sent[0]!.find(([each]) => each === "_semel"));
+    const content = site.arrived.map(({ fields }) => fields.map(([each]) => each).filter((each, i) => each !== "_semel" || fields[i]![1].includes("image")));
+    expect(content.at(-1)).toEqual(content[0]); // a note is still before its button
+  });
+}
+
+test("a lost answer, and another page with the same form: another wish", async ({ page, site }) => {
+  site.page = form().replace('action="/save"', "");
+  for (const id of [1, 2]) {
+    site.answer = (_, response) => void (id === 1 ? response.destroy() : response.writeHead(303, { Location: "/done" }).end());
+    await page.goto(`${site.url}/page?id=${id}`);
+    await save(page).click();
+    await expect(page).toHaveURL(id === 1 ? /^chrome-error:/ : /done$/);
+  }
+  expect(key(site.arrived.at(-1))).not.toBe(key(site.arrived[0]));
+});
+
+test("Enter after a double click on a word, and once more after a script has changed the form: two wishes", async ({ page, site }) => {
+  site.page = form("", '<input type="hidden" name="count" value="1">');
+  site.answer = (one, response) => void response.writeHead(204, { "Set-Cookie": `semel_outcome=${key(one)}:executed:204; Path=/` }).end();
+  await page.goto(site.url);
+  await page.getByLabel("Name").dblclick();
+  for (const count of [1, 2]) {
+    await page.locator("[name=count]").evaluate((input: HTMLInputElement, value) => (input.value = String(value)), count);
+    await page.keyboard.press("Enter");
+    await arrived(site, count);
+    await expect(page.locator("form")).not.toHaveAttribute("aria-busy");
+  }
+  expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
+});
