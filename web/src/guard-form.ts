@@ -90,7 +90,8 @@ export class FormGuard {
   recordOf_(name: string, content: string): Record | undefined {
     const kind = (each: string): string => each.replace(this.draft ? /\?$/ : /\|-?\d+(#?)\d*\??$/, "$1");
     const alike = this.shelf.names().filter((each) => kind(each) === kind(name)).map((each) => this.shelf.get(each)!);
-    const all = [this.shelf.get(name), ...alike].filter((each) => each?.digest === content && (senders.get(each.key) ?? this) === this);
+    const others = (key: string): boolean => (senders.get(key) ?? this) !== this && senders.get(key)!.form.isConnected;
+    const all = [this.shelf.get(name), ...alike].filter((each) => each?.digest === content && !others(each.key));
     return all.find((each) => !each!.ended) ?? all[0];
   }
 

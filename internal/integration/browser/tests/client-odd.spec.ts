@@ -137,3 +137,16 @@ test("Enter after a double click on a word, and once more after a script has cha
   }
   expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
 });
+
+test("a form that is drawn anew while its answer is out has the token of what was sent", async ({ page, site }) => {
+  site.page = signed("A");
+  site.answer = (_, response) => void response.writeHead(204).end(); // and no outcome
+  await page.goto(site.url);
+  for (const count of [1, 2]) {
+    await page.getByRole("textbox").fill("Ada");
+    await save(page).click();
+    await arrived(site, count);
+    await page.locator("main").evaluate((main, drawn) => (main.innerHTML = drawn), signed("B"));
+  }
+  expect(field(site.arrived[1], "_semel")).toBe(field(site.arrived[0], "_semel"));
+});
