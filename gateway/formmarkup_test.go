@@ -73,7 +73,7 @@ func TestMarkup(t *testing.T) {
 		"an image button":              {"/", `<form method=post action=/orders><input type=IMAGE name="a&amp;b">`, `<form method=post action=/orders>` + field + `<input type="hidden" name="_semel" value="sm1.image.a&amp;b"><input type=IMAGE name="a&amp;b">`},
 		"an image to another":          {"/", `<form id=f method=post action=/x></form><input type=image form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<input type="hidden" name="_semel" value="sm1.image." form="f"><input type=image form=f formaction=/orders>`},
 		"an image elsewhere":           {"/", `<form method=post action=/x><input type=image></form><input type=image>`, `<form method=post action=/x><input type=image></form><input type=image>`},
-		"XHTML":                        {"/", `<form method="post" action="/orders">`, `<form method="post" action="/orders">` + xfield},
+		"XHTML":                        {"/", `<script src="a" /><![CDATA[a><form method="post" action="/orders">]]><form method="post" action="/orders">`, `<script src="a" /><![CDATA[a><form method="post" action="/orders">]]><form method="post" action="/orders">` + xfield},
 		"XHTML with script":            {"/", `<body><form method="post" action="/invoices" /></body>`, `<body><form method="post" action="/invoices" />` + xfield + "S</body>"},
 		"XHTML without a body":         {"/", `<form method="post" action="/invoices" />`, `<form method="post" action="/invoices" />` + xfield},
 		"a document":                   {"/", `<html><head></head><body><main><form method=post action=/invoices></form></main></body></html>`, `<html><head>S</head><body><main><form method=post action=/invoices>` + field + `</form></main></body></html>`},

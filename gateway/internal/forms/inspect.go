@@ -71,7 +71,7 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	}
 	page.pass = allowElement(header[policyHeader], f.scriptElement(r.Host))
 	finder := &formFinder{inserter: page.newInserter()}
-	rewriter := rewrite.NewWriter(io.Discard, finder, &rewrite.Options{Charset: charsetOf(header), MaxBytes: c.MaxPageBytes})
+	rewriter := rewrite.NewWriter(io.Discard, finder, &rewrite.Options{Charset: charsetOf(header), XML: finder.xhtml, MaxBytes: c.MaxPageBytes})
 	if _, err := io.Copy(rewriter, body); err != nil {
 		return nil, fmt.Errorf("gateway: read the page: %w", err)
 	}

@@ -125,9 +125,8 @@ func (p *pageWriter) begin() {
 	if p.tells {
 		p.style = allowElement(h[policyHeader], styleElement(p.request.Host))
 	}
-	p.rewriter = rewrite.NewWriter((*pageSink)(p), p.newInserter(), &rewrite.Options{
-		Charset: charsetOf(h), MaxBytes: p.forms.config.MaxPageBytes,
-	})
+	in := p.newInserter()
+	p.rewriter = rewrite.NewWriter((*pageSink)(p), in, &rewrite.Options{Charset: charsetOf(h), XML: in.xhtml, MaxBytes: p.forms.config.MaxPageBytes})
 	if coding := contentCoding(h); coding != "" {
 		p.decoder = p.forms.pages.decoder(coding, (*pageText)(p))
 	}
@@ -284,15 +283,13 @@ func (p *pageWriter) sendHeader(length int) {
 	h.Del("Expires")
 	coding := contentCoding(h)
 	h.Del("Content-Encoding")
-	switch {
-	case coding == "":
-	case acceptsGzip(p.request.Header["Accept-Encoding"]):
-		p.encoder = p.forms.pages.encoder(p.ResponseWriter)
-		h["Content-Encoding"] = []string{"gzip"}
-		length = -1
-	}
 	if coding != "" {
 		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(p.request.Header["Accept-Encoding"]) {
+			p.encoder = p.forms.pages.encoder(p.ResponseWriter)
+			h["Content-Encoding"] = []string{"gzip"}
+			length = -1
+		}
 	}
 	if p.pass.lines != nil && (p.scripted || length < 0) {
 		h[policyHeader] = p.pass.lines

@@ -1,7 +1,7 @@
 // Package rewrite inserts into HTML pages while they pass: a hidden input into every form, and little else. What is not
 // inserted stays as it was, byte by byte.
 //
-// It is for pages served as text/html, in charsets that are [Supported]; XHTML served as XML has other rules. Nothing
+// It is for pages in charsets that are [Supported], served as text/html; of XHTML it knows what [Options].XML says. Nothing
 // of a page is kept but the tag that is being read, so that memory does not grow with the page.
 //
 // # Where a tag is a tag

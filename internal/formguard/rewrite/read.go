@@ -48,7 +48,7 @@ func (w *Writer) read(p []byte, i int) int {
 				w.endTag(i)
 			}
 		case declaration, declDash, declCDATA:
-			i = s.declare(p, i, w.outline.foreign.top() != htmlNode)
+			i = s.declare(p, i, w.xml || w.outline.foreign.top() != htmlNode)
 		case rawText:
 			if i, done = s.end.scan(p, i); done {
 				w.endsHere(rawElement, s.end.name)
@@ -203,6 +203,9 @@ func (w *Writer) endTag(end int) {
 		if !isHTML {
 			return
 		}
+	}
+	if w.xml && w.scan.tag == afterSlash && w.what > metaElement { // it ends here
+		return
 	}
 	switch w.what {
 	case formElement:

@@ -45,6 +45,8 @@ type Inserter interface {
 type Options struct {
 	// Charset is the one in the Content-Type of the page. Empty: a byte order mark or a meta element may name one.
 	Charset string
+	// XML is for XHTML served as such: all tags but those of forms may close themselves, and CDATA sections are everywhere.
+	XML bool
 	// MaxBytes limits how much of the page is read for forms, in bytes of the page: the rest is passed on as it is. Zero:
 	// DefaultMaxBytes. Negative: all of it.
 	MaxBytes int64
@@ -77,8 +79,8 @@ type Writer struct {
 	insert Inserter
 	max    int64
 	// declared is whether the Content-Type or a mark names the charset, so that meta elements do not count.
-	declared, supported bool
-	marks               marks
+	declared, supported, xml bool
+	marks                    marks
 
 	scan    scanner
 	outline outline
@@ -121,6 +123,7 @@ func NewWriter(dst io.Writer, insert Inserter, options *Options) *Writer {
 		dst:       dst,
 		insert:    insert,
 		max:       options.MaxBytes,
+		xml:       options.XML,
 		declared:  options.Charset != "",
 		supported: Supported(options.Charset),
 		noscript:  endTagScan{name: []byte("noscript")},
