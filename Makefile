@@ -63,7 +63,7 @@ build: ## bin/semel
 	go build -o bin/semel ./cmd/semel
 
 demo: ## the invoice application, unprotected and protected, side by side (ARGS=--once: without a browser)
-	go run ./cmd/semel demo $(ARGS)
+	go run ./demo $(ARGS)
 
 model: ## every state of the protocol, within a bound, against the ten promises (ARGS='-only clocks')
 	go run ./internal/model $(ARGS)

@@ -292,7 +292,7 @@ func TestSchemaFiles(t *testing.T) {
 	if err != nil || len(good) < 2 {
 		t.Fatalf("good files: %v, %v", good, err)
 	}
-	for _, name := range append(good, "../cmd/semel/internal/demo/rules.yaml") {
+	for _, name := range append(good, "../internal/demo/rules.yaml") {
 		if wrong := checkFile(t, name); len(wrong) > 0 {
 			t.Errorf("the schema refuses a good file:\n%s", strings.Join(wrong, "\n"))
 		}

@@ -103,9 +103,6 @@ func Rooms() []Room {
 
 		// Merges duplicates in the application's own database.
 		{Path: "internal/dedupe", Floor: 2},
-
-		// The demo serves the invoice application.
-		{Path: "cmd/semel", Floor: 4, Kind: Top, Also: []string{"examples/invoices"}},
 	}, exampleRooms(), testServers(), operators(), operations(), linting(), mechanisms(), topRooms())
 }
 
@@ -218,6 +215,10 @@ func mechanisms() []Room {
 // topRooms are above everything: they may import every room and are imported by none.
 func topRooms() []Room {
 	return []Room{
+		// The demo serves the invoice application.
+		{Path: "internal/demo", Floor: 4, Also: []string{"examples/invoices"}},
+		{Path: "demo", Floor: 5, Kind: Top},
+		{Path: "cmd/semel", Floor: 5, Kind: Top},
 		{Path: "internal/bench", Floor: 5, Kind: Top},
 		{Path: "internal/prove", Floor: 5, Kind: Top},
 		{Path: "internal/soak", Floor: 5, Kind: Top},

@@ -9,11 +9,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/cmd/semel/internal/demo"
+	"github.com/semel-dev/semel/internal/demo"
 )
 
 const (
@@ -99,8 +97,7 @@ func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) e
 	})
 	if err == nil {
 		warnOpen(ctx, opts.Logger, "listen", f.listen)
-		_, err = fmt.Fprintf(p.stdout, "Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n  its console           %s (the page has the token)\n\nStop with Ctrl-C.\n",
-			at.Page, at.Unprotected, at.Guarded, at.Protected, at.Console)
+		_, err = io.WriteString(p.stdout, d.Welcome())
 	}
 	if err == nil {
 		<-ctx.Done()
@@ -153,42 +150,12 @@ func printPlayed(p *process, results []demo.Result, asJSON bool) error {
 	if asJSON {
 		err = json.NewEncoder(p.stdout).Encode(said)
 	} else {
-		err = said.print(p.stdout, isTerminal(p.stdout))
+		_, err = io.WriteString(p.stdout, demo.Table(results, isTerminal(p.stdout)))
 	}
 	if err == nil && !said.Once {
 		err = found(errors.New("not everything happened exactly once behind the gateway"))
 	}
 	return err
-}
-
-// print draws the table.
-func (s *played) print(w io.Writer, terminal bool) error {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleDefault)
-	if terminal {
-		t.SetStyle(table.StyleLight)
-	}
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"scenario", "unprotected rows", "protected rows", "what the second caller saw"})
-	var bare, kept demo.Tally
-	for i := range s.Scenarios {
-		r := &s.Scenarios[i]
-		t.AppendRow(table.Row{r.Scenario, rows(&r.Unprotected), rows(&r.Protected), r.Protected.Saw})
-		bare.Invoices, bare.Emails = bare.Invoices+r.Unprotected.Invoices, bare.Emails+r.Unprotected.Emails
-		kept.Invoices, kept.Emails = kept.Invoices+r.Protected.Invoices, kept.Emails+r.Protected.Emails
-	}
-	_, err := fmt.Fprintf(w, "%s\n%d intents: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n"+
-		"Not played: the copy with only the script, because no browser runs it. Its server is unprotected.\n",
-		t.Render(), len(s.Scenarios), bare.Invoices, bare.Emails, kept.Invoices, kept.Emails)
-	return err
-}
-
-// rows returns the number of invoices, and that of e-mails if it differs.
-func rows(t *demo.Tally) string {
-	if t.Emails == t.Invoices {
-		return fmt.Sprint(t.Invoices)
-	}
-	return fmt.Sprintf("%d (%d e-mails)", t.Invoices, t.Emails)
 }
 
 // checkAddress rejects an invalid address.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/cmd/semel/internal/demo"
+	"github.com/semel-dev/semel/internal/demo"
 )
 
 // TestPlayedExitCode: one duplicate behind the gateway is enough for exit 1.

@@ -2,24 +2,24 @@ package demo
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
 	"sync"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/examples/invoices"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/adminapi"
 	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/openstore/openlog"
 	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
 // side is one copy of the application, with or without a gateway in front of it.
@@ -126,8 +126,7 @@ type gate struct {
 
 	mu      sync.RWMutex // guards the fields below
 	round   int
-	store   semel.Store
-	kept    *openlog.Log
+	closers []io.Closer // what gateway reads and writes, in the order in which they end
 	gateway *gateway.Gateway
 	pages   http.Handler // of gateway, for operators
 }
@@ -141,33 +140,42 @@ func (g *gate) open(ctx context.Context) (err error) {
 }
 
 // renew starts over with an empty store. Requests under way end first.
-func (g *gate) renew(ctx context.Context) error {
+func (g *gate) renew(ctx context.Context) (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	name := filepath.Join(g.dir, fmt.Sprintf("gateway-%d.db", g.round+1))
-	store, err := openstore.Open(ctx, "sqlite:"+name, &openstore.Options{Logger: g.log})
+	store, err := sqlitestore.Open(ctx, name, &sqlitestore.Options{Logger: g.log}) // the other stores would double the program
 	if err != nil {
 		return err
 	}
-	kept, err := openlog.Open(ctx, "sqlite:"+name, archive.Options{Logger: g.log})
+	closers := []io.Closer{store}
+	defer func() { err = errors.Join(err, closeAll(closers)) }()
+	db, err := sql.Open("sqlite", "file:"+name+"?_txlock=immediate&_pragma=busy_timeout(5000)")
 	if err != nil {
-		return errors.Join(err, store.Close())
+		return err
 	}
+	closers = []io.Closer{db, store}
+	kept, err := archive.Open(ctx, db, &archive.Options{Logger: g.log})
+	if err != nil {
+		return err
+	}
+	closers = []io.Closer{kept, db, store}
 	visitor, err := adminapi.NewToken("visitor", g.token, false)
 	if err != nil {
-		return errors.Join(err, kept.Close(), store.Close())
+		return err
 	}
 	config := &gateway.Config{
 		Upstream: g.upstream, Store: store, StoreName: "sqlite:" + name, Rules: g.rules, Logger: g.log,
-		Listen: g.listen, AdminListen: g.admin, OutcomeLog: kept.Archive,
+		Listen: g.listen, AdminListen: g.admin, OutcomeLog: kept,
 	}
 	config.Operators = operators.Of(config, operators.Options{Tokens: []adminapi.Token{visitor}}) //nolint:contextcheck // it logs at most.
 	fresh, err := gateway.New(config)                                                             //nolint:contextcheck // it outlives ctx.
 	if err != nil {
-		return errors.Join(err, kept.Close(), store.Close())
+		return err
 	}
 	end := g.end() //nolint:contextcheck // nothing runs in the old one.
-	g.round, g.gateway, g.store, g.kept, g.pages = g.round+1, fresh, store, kept, fresh.AdminHandler()
+	g.round, g.gateway, g.closers, g.pages = g.round+1, fresh, closers, fresh.AdminHandler()
+	closers = nil
 	return end()
 }
 
@@ -176,8 +184,15 @@ func (g *gate) end() func() error {
 	if g.gateway == nil {
 		return func() error { return nil }
 	}
-	old, kept, store := g.gateway, g.kept, g.store
-	return func() error { return errors.Join(old.Close(), kept.Close(), store.Close()) }
+	old, closers := g.gateway, g.closers
+	return func() error { return errors.Join(old.Close(), closeAll(closers)) }
+}
+
+func closeAll(all []io.Closer) (err error) {
+	for _, c := range all {
+		err = errors.Join(err, c.Close())
+	}
+	return err
 }
 
 // ServeHTTP passes the request to the gateway of this round.

@@ -1,0 +1,55 @@
+// Demo shows the problem and the solution in a browser: one button, without Semel, with its script, and behind its gateway. It is
+// "semel demo" in a program of its own, which compiles in half the time.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/semel-dev/semel/internal/demo"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next four ports, or any free ones")
+	once := flag.Bool("once", false, "play the scenarios without a browser, print the table, and exit")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "demo: unknown argument %q (see --help)\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *listen, *once, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, listen string, once bool, out io.Writer) error {
+	if once {
+		listen = "" // the page is not used
+	}
+	d, err := demo.Start(ctx, &demo.Options{Listen: listen})
+	if err != nil {
+		return fmt.Errorf("%w (choose another address with --listen, or any free port with --listen 127.0.0.1:0)", err)
+	}
+	if once {
+		var results []demo.Result
+		if results, err = d.Play(ctx, nil); err == nil {
+			_, err = io.WriteString(out, demo.Table(results, false))
+		}
+	} else if _, err = io.WriteString(out, d.Welcome()); err == nil {
+		<-ctx.Done()
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, d.Stop(end))
+}
