@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/semel-dev/semel/internal/demo"
 )
@@ -49,7 +48,5 @@ func run(ctx context.Context, listen string, once bool, out io.Writer) error {
 	} else if _, err = io.WriteString(out, d.Welcome()); err == nil {
 		<-ctx.Done()
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return errors.Join(err, d.Stop(end))
+	return errors.Join(err, d.Stop(ctx))
 }

@@ -188,8 +188,10 @@ func (d *Demo) Reset(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Stop ends everything and removes the databases. Running requests may finish until ctx ends.
+// Stop ends everything and removes the databases. Running requests may finish for 5 seconds, even if ctx has ended.
 func (d *Demo) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
 	var errs []error
 	for _, s := range []*site{d.page, d.console} {
 		if s != nil {

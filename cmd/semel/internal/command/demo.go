@@ -14,12 +14,8 @@ import (
 	"github.com/semel-dev/semel/internal/demo"
 )
 
-const (
-	// stopTime bounds how long the demo waits for running requests before it stops.
-	stopTime = 5 * time.Second
-	// playTime bounds all scenarios of demo --once together.
-	playTime = 50 * time.Second
-)
+// playTime bounds all scenarios of demo --once together.
+const playTime = 50 * time.Second
 
 type demoFlags struct {
 	logs      *logFlags
@@ -102,13 +98,7 @@ func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) e
 	if err == nil {
 		<-ctx.Done()
 	}
-	return errors.Join(err, stopDemo(ctx, d))
-}
-
-func stopDemo(ctx context.Context, d *demo.Demo) error {
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	return d.Stop(end)
+	return errors.Join(err, d.Stop(ctx))
 }
 
 // played is the output of demo --once --json.
@@ -134,7 +124,7 @@ func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) er
 		defer fmt.Fprintln(p.stderr) //nolint:errcheck // as above.
 	}
 	results, err := d.Play(ctx, after)
-	if err := errors.Join(err, stopDemo(ctx, d)); err != nil {
+	if err := errors.Join(err, d.Stop(ctx)); err != nil {
 		return unreachable(err)
 	}
 	return printPlayed(p, results, f.json)
