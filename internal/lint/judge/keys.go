@@ -57,7 +57,7 @@ func uncovered(why string) Judgement {
 // coverage says why a key does not refuse a second copy of a row.
 type coverage struct {
 	why     string // empty if it does
-	open    bool   // it does unless an expression of the key is NULL
+	open    bool   // it may: unless an expression of the key is NULL, or a query finds other rows first
 	assumes []string
 }
 
@@ -73,9 +73,10 @@ func (j *judge) covers(i *insertion, k *tree.Key, row map[string]tree.Expr) (c c
 			if j.lacks(i, row, schema.Column(i.t.table, column)) {
 				return coverage{why: "the statement leaves out " + column + ", which has no default", open: true}
 			}
-			why, assumed := j.given(i, j.inserted(i, row, column), column, k.NullsSame || n >= len(part.fixed))
-			if why != "" {
-				return coverage{why: why}
+			value := j.inserted(i, row, column)
+			why, assumed := j.given(i, value, column, k.NullsSame || n >= len(part.fixed))
+			if found := j.selection(value, i.t, true); why != "" { // the same rows in another order may give the same key
+				return coverage{why: why, open: j.effectsOf(value).pure() && found.Verdict == CannotTell && found.Rule == OpenOrder}
 			}
 			c.assumes = append(c.assumes, assumed...)
 		}

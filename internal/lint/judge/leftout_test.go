@@ -12,15 +12,15 @@ import (
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		d         dialect.Dialect
-		ddl       string
-		statement string
-		want      judge.Verdict
-		why       string
+		d              dialect.Dialect
+		ddl, statement string
+		want           judge.Verdict
+		why            string
 	}{
 		{pg, "create table t(id integer primary key, n int);", "insert into t(n) values (1)", judge.CannotTell, "id, which has no default"},
 		{pg, "create table t(id integer primary key, n int);", "insert into t(id,n) values (default,1)", judge.CannotTell, "id, which has no default"},
 		{pg, "create table t(id integer primary key, n int);", "insert into t(n) select 1", judge.CannotTell, "id, which has no default"},
+		{pg, parts, "insert into c(id,l) values (unnest(array(select id from l)), 5) on conflict do nothing", judge.CannotTell, "may insert the row again"},
 		{pg, "create table t(id integer primary key, n int);", "insert into t default values", judge.CannotTell, "id, which has no default"},
 		{pg, "create table t(id integer primary key, n int not null);", "insert into t(id) values (1) on conflict (id) do nothing", judge.CannotTell, "n, which has no default"},
 		{pg, "create table t(id serial primary key, n int);", "insert into t(n) values (1)", judge.NotSafe, "id is numbered"},

@@ -153,7 +153,7 @@ func (j *judge) sameRow(i *insertion, row map[string]tree.Expr, column string) J
 		}
 		return worse(worse(res, j.selection(inserted, t, true)), worse(valueEffects(j.effectsOf(inserted), column), timeText(inserted, t, column)))
 	case len(t.readsWritten(a.value)) == 0 && !readsRow(a.value, t):
-		return worse(worse(valueEffects(j.effectsOf(a.value), column), timeText(a.value, t, column)), j.sameValue(i, a.value, inserted, column))
+		return worse(worse(valueEffects(j.effectsOf(a.value), column), timeText(a.value, t, column)), j.sameValue(a.value, inserted, column))
 	case len(t.readsWritten(a.value)) == 0 || hasQuery(a.value):
 		return judged(CannotTell, DifferentValues, column+" is computed from the row, and inserted with another value")
 	}
@@ -192,8 +192,7 @@ func readsRow(e tree.Expr, t *target) bool {
 }
 
 // sameValue compares a value that does not depend on the row with the inserted one.
-func (j *judge) sameValue(i *insertion, set, inserted tree.Expr, column string) Judgement {
-	set = i.resolve(set)
+func (j *judge) sameValue(set, inserted tree.Expr, column string) Judgement {
 	clocks := func(e tree.Expr) bool { f := j.effectsOf(e); return f.clock && j.timeOnly(e) }
 	switch {
 	case inserted != nil && (tree.Text(set) == tree.Text(inserted) || clocks(set) && clocks(inserted)):
@@ -214,9 +213,6 @@ func (j *judge) again(column string) string {
 	}
 	return "SET " + name + " = excluded." + name
 }
-
-// resolve is for values of several rows, which have no one text.
-func (*insertion) resolve(e tree.Expr) tree.Expr { return e }
 
 // grown judges a value that reads the row: greatest(t.n, excluded.n) of a row that was inserted
 // with excluded.n is that.
@@ -269,7 +265,7 @@ func (j *judge) insertedBy(i *insertion, c *tree.Case, branch int, column string
 	return !slices.ContainsFunc(i.rows, func(row map[string]tree.Expr) bool {
 		v := j.inserted(i, row, column)
 		if same, ok := v.(*tree.Case); ok && len(same.Whens) == len(c.Whens) && c.Operand == nil && same.Operand == nil {
-			if typeOf(def.Type) != text || !untyped(branches(same), "") || !untyped(branches(c), column) {
+			if !untyped(branches(same), "", def) || !untyped(branches(c), column, def) {
 				return true
 			}
 			for n, w := range c.Whens {
@@ -283,14 +279,17 @@ func (j *judge) insertedBy(i *insertion, c *tree.Case, branch int, column string
 	})
 }
 
-// untyped reports whether each branch is an untyped string or the column: a branch of another type would give its type to the CASE.
-func untyped(all []tree.Expr, column string) bool {
+// untyped reports whether each branch is an untyped string, the column, or cast to its type: another would give its type to the CASE.
+func untyped(all []tree.Expr, column string, def *tree.ColumnDef) bool {
+	typed := typeOf(def.Type) == text // an assignment to another type may convert a text
 	return !slices.ContainsFunc(all, func(e tree.Expr) bool {
-		c, ok := e.(*tree.Column)
-		l, literal := e.(*tree.Literal)
+		c, own := e.(*tree.Column)
+		as, cast := e.(*tree.Cast)
+		own = own && strings.EqualFold(c.Name, column) || cast && as.Type == def.Type && typeOf(as.Type) == otherType && !strings.Contains(as.Type, "(")
+		typed = typed || own
 		_, param := e.(*tree.Param)
-		return (!ok || column == "" || !strings.EqualFold(c.Name, column)) && (!literal || l.Kind != tree.String) && !param
-	})
+		return !own && !param && (literal(e) == nil || literal(e).Kind != tree.String)
+	}) && typed
 }
 
 // insertedAs reports whether an expression is the value that a column was to be inserted with: excluded.c, or another
