@@ -47,8 +47,9 @@ func (d *difference) compare(a, b *contents) {
 			d.changes = append(d.changes, Change{Table: b.table, Key: b.keyOf(line), After: written(b.names, line)})
 			continue
 		}
-		d.cells(b, same[0], line)
-		left[id] = same[1:]
+		at := max(0, slices.IndexFunc(same, func(one []sql.NullString) bool { return slices.Equal(one, line) }))
+		d.cells(b, same[at], line)
+		left[id] = slices.Delete(same, at, at+1)
 	}
 	for _, line := range a.lines {
 		if id := a.id(line); len(left[id]) > 0 {
@@ -84,11 +85,11 @@ func (d *difference) cells(c *contents, a, b []sql.NullString) {
 	}
 }
 
-// id identifies a row: the primary key, or else all values.
+// id identifies a row: the primary key, or else all values but times.
 func (c *contents) id(line []sql.NullString) string {
 	var b strings.Builder
 	for i, v := range line {
-		if len(c.key) == 0 || slices.Contains(c.key, i) {
+		if len(c.key) == 0 && !c.times[i] || slices.Contains(c.key, i) {
 			fmt.Fprintf(&b, "%t%q", v.Valid, v.String)
 		}
 	}

@@ -137,13 +137,13 @@ func TestClock(t *testing.T) {
 	t.Parallel()
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
 		letCopy(d)
-		d.Exec(t, "CREATE TABLE seen (id integer PRIMARY KEY, at timestamp NULL)")
-		outcomes, err := prove.Run(t.Context(), d.DSN, texts("UPDATE seen SET at = CURRENT_TIMESTAMP"), &prove.Options{Yes: true})
+		d.Exec(t, "CREATE TABLE seen (id integer PRIMARY KEY, at timestamp NULL)", "CREATE TABLE heard (n integer NOT NULL, at timestamp NULL)")
+		outcomes, err := prove.Run(t.Context(), d.DSN, texts("UPDATE seen SET at = CURRENT_TIMESTAMP", "UPDATE heard SET at = CURRENT_TIMESTAMP"), &prove.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := outcomes[0]; got.Kind != prove.Time {
-			t.Error(got.String())
+		if outcomes[0].Kind != prove.Time || outcomes[1].Kind != prove.Time {
+			t.Error(outcomes[0].String(), outcomes[1].String())
 		}
 	})
 }
