@@ -11,25 +11,23 @@ const ImagePrefix = Prefix + "image."
 // pressed holds the names of an image button's fields that may still come.
 type pressed []string
 
-// noted starts with the value of a token field, and reports whether it is a note.
-func (p *pressed) noted(value string) bool {
-	name, ok := strings.CutPrefix(value, ImagePrefix)
-	switch {
-	case !ok:
-	case name == "":
-		*p = pressed{"x", "y"}
-	default:
-		*p = pressed{name + ".x", name + ".y"}
+// note starts with the value of a token field, if it is a note.
+func (p *pressed) note(value string) {
+	if name, ok := strings.CutPrefix(value, ImagePrefix); ok {
+		*p = pressed{strings.TrimPrefix(name+".x", "."), strings.TrimPrefix(name+".y", ".")}
 	}
-	return ok
 }
 
-// takes reports whether the field is the next one of the button, with a number.
-func (p *pressed) takes(name, value string) bool {
-	if len(*p) == 0 || name != (*p)[0] || value == "" || strings.Trim(value, "0123456789") != "" {
+// takes returns the name of the field if it is the next one of the button, with a number.
+func (p *pressed) takes(f format, sp *span) string {
+	if len(*p) == 0 || !sp.begins {
+		return ""
+	}
+	name, value := f.pair(*sp)
+	if name != (*p)[0] || value == "" || strings.Trim(value, "0123456789") != "" {
 		*p = nil
-		return false
+		return ""
 	}
 	*p = (*p)[1:]
-	return true
+	return name
 }

@@ -17,7 +17,7 @@ func TestWhereAnImageButtonIsPressed(t *testing.T) {
 		"a button without a name": {"a=1 _semel=sm1.image. x=1 y=2", "a=1 _semel=sm1.image. x=30 y=0", true},
 		"other content":           {"a=1 _semel=sm1.image.go go.x=1 go.y=2", "a=2 _semel=sm1.image.go go.x=1 go.y=2", false},
 		"content behind it":       {"_semel=sm1.image.go go.x=1 go.y=2 a=1", "_semel=sm1.image.go go.x=1 go.y=2 a=2", false},
-		"another button":          {"_semel=sm1.image.go _semel=sm1.image.no go.x=1 go.y=2", "_semel=sm1.image.go _semel=sm1.image.no no.x=1 no.y=2", false},
+		"another button":          {"_semel=sm1.image.go go.x=1 go.y=2 _semel=sm1.image.no", "_semel=sm1.image.go _semel=sm1.image.no no.x=1 no.y=2", false},
 		"the second of two":       {"_semel=sm1.image.go _semel=sm1.image.no no.x=1 no.y=2", "_semel=sm1.image.go _semel=sm1.image.no no.x=3 no.y=4", true},
 		"no note":                 {"go.x=1 go.y=2", "go.x=3 go.y=2", false},
 		"a field in between":      {"_semel=sm1.image.go a=1 go.x=1 go.y=2", "_semel=sm1.image.go a=1 go.x=3 go.y=2", false},

@@ -134,13 +134,13 @@ func (s *scan) read(r io.Reader) error {
 
 func (s *scan) add(sp *span) {
 	if sp.role == ours {
-		if !s.pressed.noted(sp.token) {
-			s.found(sp.token)
-		}
+		s.pressed.note(sp.token)
+		s.found(sp.token)
 		return
 	}
-	if len(s.pressed) > 0 && sp.begins && s.pressed.takes(s.format.pair(*sp)) {
+	if name := s.pressed.takes(s.format, sp); name != "" {
 		sp.role = changing
+		s.content.Write([]byte("\x00" + name)) // another button is another wish
 	}
 	s.length += int64(len(s.kept.keep(sp)))
 	if sp.role == changing {
