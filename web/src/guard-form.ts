@@ -95,6 +95,14 @@ export class FormGuard {
     return all.find((each) => !each!.ended) ?? all[0];
   }
 
+  /** What was read has been sent. */
+  went_(submitter: HTMLElement | null): void {
+    const input = this.keyInput_(submitter);
+    const name = this.recordName_(input);
+    const record = this.shelf.get(name + "?");
+    if (record?.key === input.value) this.shelf.put(name, record);
+  }
+
   /** Changes the records of an input's key. */
   change_(input: HTMLInputElement, change: Partial<Record>): void {
     for (const name of ["", "?"].map((end) => this.recordName_(input) + end)) {
@@ -213,15 +221,15 @@ export class FormGuard {
   }
 }
 
-/** The fields without where an image button was pressed, which the note before it names: the server leaves out the same. */
+/** The fields without where the image button was pressed that the note before it names: the server leaves out the same. */
 function unpressed(data: FormData): [string, FormDataEntryValue][] {
   let pressed: string[] = [];
-  return [...data].filter(([name, value]) => {
+  return [...data].map(([name, value]) => {
     const [, image] = /^sm1\.image\.(.*)/s.exec(String(value)) ?? [];
     if (image !== undefined) pressed = ["x", "y"].map((axis) => (image && image + ".") + axis);
-    else if (name === pressed.shift() && /^\d+$/.test(String(value))) return false;
+    else if (name === pressed.shift() && /^\d+$/.test(String(value))) value = "";
     else pressed = [];
-    return true;
+    return [name, value];
   });
 }
 

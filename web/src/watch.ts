@@ -226,6 +226,7 @@ export class Watch {
     if (destination.sameDocument) return;
     const signed = this.signed_;
     this.sent_ = signed && formData?.has(signed.guard.keyInput_(signed.submission.submitter).name) ? signed : undefined;
+    this.sent_?.guard.went_(signed!.submission.submitter);
   }
 
   /** The page goes away: it says so in the records of its submissions, for the page that follows. */

@@ -59,6 +59,8 @@ export declare class FormGuard {
      * The record of this content: the input's own, or that of a form like it in an earlier page, where rows of a list may have been in other places.
      */
     recordOf_(name: string, content: string): Record | undefined;
+    /** What was read has been sent. */
+    went_(submitter: HTMLElement | null): void;
     /** Changes the records of an input's key. */
     change_(input: HTMLInputElement, change: Partial<Record>): void;
     /**

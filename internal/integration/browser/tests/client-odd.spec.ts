@@ -93,6 +93,8 @@ const button = (letter: string, to: string) => `${token(letter)}<button formacti
 for (const [name, first, second] of [
   ["a script reads it when it is there", signed("A"), signed("B"), `${read} addEventListener("load", copy)`],
   ["a script reads it at each letter", signed("A"), signed("B"), `${read} form.addEventListener("input", copy)`],
+  ["a script reads it, checks it and sends it by form.submit()", signed("A"), signed("B"), `${read} addEventListener("load", copy);
+    form.addEventListener("submit", async (event) => (event.preventDefault(), await fetch("/check"), form.submit()))`],
   ["two buttons with one address", signed("A", button("C", "1") + button("D", "Save")), signed("B", button("E", "1") + button("F", "Save"))],
   ["an image button, pressed elsewhere", signed("A", note + '<input type="image" name="at" alt="Save" width="40" height="40">'), signed("B", note + '<input type="image" name="at" alt="Save" width="60" height="60">')],
   ["a row of a list, with another one above it", signed("A"), signed("B", "<button>Other</button>") + signed("C")],
