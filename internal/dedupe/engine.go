@@ -108,6 +108,8 @@ type statements interface {
 	behind(columns, where string) string
 	// restored ends the list of columns of an INSERT that brings rows back.
 	restored() string
+	// insert begins an INSERT that an obstacle refuses.
+	insert() string
 }
 
 func engineOf(d dialect.Dialect) engine {

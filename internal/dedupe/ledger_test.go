@@ -44,9 +44,7 @@ func TestRightsOnLedger(t *testing.T) {
 		noError(b.T, err)
 		_, err = limited.Undo(b.Context(), dedupe.Target{Run: report.Run}, by)
 		noError(b.T, err)
-		if b.state() != before {
-			b.Error("the undo leaves another state")
-		}
+		b.restored(before)
 	})
 }
 

@@ -341,6 +341,7 @@ func (mysqlEngine) behind(columns, where string) string { return joinAudit(colum
 
 func (mysqlEngine) runOf() string    { return "@semel_merge_run" }
 func (mysqlEngine) restored() string { return "" }
+func (mysqlEngine) insert() string   { return "INSERT" }
 
 func (e mysqlEngine) pairs(list string) string {
 	return "SELECT x.w, x.l FROM json_table(" + e.literal(list) + ", '$[*]' COLUMNS (w longtext PATH '$[0]', l longtext PATH '$[1]')) AS x"

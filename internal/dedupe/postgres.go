@@ -214,6 +214,7 @@ func (postgresEngine) once() string     { return "MATERIALIZED " }
 func (postgresEngine) inOrder() string  { return "" }
 func (postgresEngine) runOf() string    { return "current_setting('semel.merge_run', true)" }
 func (postgresEngine) restored() string { return " OVERRIDING SYSTEM VALUE" }
+func (postgresEngine) insert() string   { return "INSERT" }
 
 func (postgresEngine) update(table, alias string, names, values []string, from, where string) string {
 	return updateFrom(table, alias, names, values, from, where)

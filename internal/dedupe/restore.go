@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/semel-dev/semel/internal/texts"
 )
@@ -43,9 +44,9 @@ func (u *undoer) together(ctx context.Context, groups []int64) error {
 		}
 	}
 	steps := []reversal{
-		{[]string{"step = 1", "step = 2 AND old IS NULL"}, []func(*trail, string) string{(*trail).unmove, (*trail).undelete}},
-		{[]string{"step = 4"}, []func(*trail, string) string{(*trail).unyield}},
-		{[]string{"step = 2 AND old IS NOT NULL"}, []func(*trail, string) string{(*trail).unmark}},
+		{[]string{"step = 1", "step = 2 AND old IS NULL"}, []func(*trail, string) write{(*trail).unmove, (*trail).undelete}},
+		{[]string{"step = 4"}, []func(*trail, string) write{(*trail).unyield}},
+		{[]string{"step = 2 AND old IS NOT NULL"}, []func(*trail, string) write{(*trail).unmark}},
 	}
 	for _, step := range steps {
 		if err := u.reverse(ctx, step, groups); err != nil {
@@ -88,7 +89,7 @@ func (u *undoer) unfillAll(ctx context.Context, groups []int64) error {
 		if times > 1 {
 			where += " AND id IN (SELECT id FROM (SELECT max(id) AS id" + kept + ") AS l)"
 		}
-		if err := u.reverse(ctx, reversal{[]string{where}, []func(*trail, string) string{(*trail).unfill}}, groups); err != nil {
+		if err := u.reverse(ctx, reversal{[]string{where}, []func(*trail, string) write{(*trail).unfill}}, groups); err != nil {
 			return err
 		}
 	}
@@ -98,28 +99,38 @@ func (u *undoer) unfillAll(ctx context.Context, groups []int64) error {
 // reversal is a statement that takes rows of the audit back: their conditions, and for each how to write it.
 type reversal struct {
 	where  []string
-	writes []func(t *trail, audit string) string
+	writes []func(t *trail, audit string) write
 }
 
 // reverse takes one step of groups back.
 func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) error {
-	var statements, audits, conditions []string
+	var writes []write
+	var audits, conditions []string
 	for i, where := range step.where {
 		where += " AND " + u.due(groups)
 		audit := "SELECT * FROM semel_dedupe_audit AS a WHERE " + where
 		audits, conditions = append(audits, audit), append(conditions, where)
 		for _, t := range u.tables {
-			if statement := step.writes[i](t, audit+" AND kept IS NULL AND tbl = "+u.literal(t.name)); statement != "" {
-				statements = append(statements, statement)
+			if w := step.writes[i](t, audit+" AND kept IS NULL AND tbl = "+u.literal(t.name)); w.statement != "" {
+				writes = append(writes, w)
 			}
 		}
 	}
-	counts, _, err := u.apply(ctx, statements, nil)
+	counts, due, err := u.apply(ctx, texts.Of(writes, func(w write) string { return w.statement }), texts.Of(writes, func(w write) string { return "(SELECT count(DISTINCT a.\"key\") " + w.due + ")" }))
 	if err != nil {
 		return err
 	}
-	for _, n := range counts {
-		u.report.Restored += n
+	for i, w := range writes {
+		found := counts[i]
+		if strings.HasPrefix(w.statement, w.insert()) { // a trigger may have given a row another key
+			if err := u.one(ctx, "SELECT count(*) "+w.due+" JOIN "+w.path+" AS t ON "+equal(of("t", w.id), w.unkey(`a."key"`)), nil, &found); err != nil {
+				return err
+			}
+		}
+		if found < due[i] { // a winner without losers may have changed since
+			return refuse("a trigger or a rule keeps %s of %s from coming back (%d of %d did)", texts.Count(due[i]-found, "row"), w.name, found, due[i])
+		}
+		u.report.Restored += counts[i]
 	}
 	if !u.enforces() {
 		for i := range audits {
@@ -146,44 +157,45 @@ func (u *undoer) due(groups []int64) string {
 func (t *trail) here() string { return equal(of("t", t.id), t.unkey(`a."key"`)) }
 
 // unfill gives winners their columns back, those that nothing has changed since.
-func (t *trail) unfill(audit string) string {
+func (t *trail) unfill(audit string) write {
 	if len(t.filled) == 0 {
-		return ""
+		return write{}
 	}
 	values := texts.Of(t.filled, func(name string) string {
 		column := "t." + quote(name)
 		return "CASE WHEN " + t.drifted(name, "") + " THEN " + column + " ELSE " + t.past("a.old", name) + " END"
 	})
-	return t.update(t.path, "t", texts.Of(t.filled, quote), values, "("+audit+") AS a", t.here()+" AND "+t.differ([]string{"a.old"}, []string{"a.new"}))
+	differ := t.differ([]string{"a.old"}, []string{"a.new"})
+	return write{t.table, t.update(t.path, "t", texts.Of(t.filled, quote), values, "("+audit+") AS a", t.here()+" AND "+differ), "FROM (" + audit + ") AS a WHERE " + differ + " AND " + isMerged}
 }
 
 // undelete brings deleted losers back.
-func (t *trail) undelete(audit string) string {
+func (t *trail) undelete(audit string) write {
 	if !t.deleted {
-		return ""
+		return write{}
 	}
 	stored := t.stored()
 	values := texts.Of(stored, func(name string) string { return t.past("a.whole", name) })
-	return "INSERT INTO " + t.path + " (" + list(texts.Of(stored, quote)) + ")" + t.restored() + " SELECT " + list(values) + " FROM (" + audit + ") AS a WHERE a.id > 0"
+	return write{t.table, t.insert() + " INTO " + t.path + " (" + list(texts.Of(stored, quote)) + ")" + t.restored() + " SELECT " + list(values) + " FROM (" + audit + ") AS a WHERE a.id > 0", "FROM (" + audit + ") AS a"}
 }
 
 // unmark takes the mark from losers.
-func (t *trail) unmark(audit string) string { return t.reset(audit, t.marked) }
+func (t *trail) unmark(audit string) write { return t.reset(audit, t.marked) }
 
 // unmove lets references refer to what they did.
-func (t *trail) unmove(audit string) string { return t.reset(audit, t.moved) }
+func (t *trail) unmove(audit string) write { return t.reset(audit, t.moved) }
 
 // unyield gives rows back what they had before others kept their place.
-func (t *trail) unyield(audit string) string { return t.reset(audit, t.yielded) }
+func (t *trail) unyield(audit string) write { return t.reset(audit, t.yielded) }
 
-func (t *trail) reset(audit string, names []string) string {
+func (t *trail) reset(audit string, names []string) write {
 	if len(names) == 0 {
-		return ""
+		return write{}
 	}
 	values := texts.Of(names, func(name string) string {
 		return "CASE WHEN " + t.changed(name) + " THEN " + t.past("a.old", name) + " ELSE t." + quote(name) + " END"
 	})
-	return t.update(t.path, "t", texts.Of(names, quote), values, "("+audit+") AS a", t.here())
+	return write{t.table, t.update(t.path, "t", texts.Of(names, quote), values, "("+audit+") AS a", t.here()), "FROM (" + audit + ") AS a"}
 }
 
 // changed holds when the merge changed a column of a row: another group may have changed the others.

@@ -199,9 +199,7 @@ func TestRefusals(t *testing.T) {
 		before := b.state()
 		_, err = b.in.Run(b.Context(), p, &dedupe.Options{By: "test"})
 		b.refused(err, "new: column "+b.full("orders")+".more bigint")
-		if b.state() != before {
-			b.Error("a refused run changed something")
-		}
+		b.restored(before)
 		if all, err := b.in.Status(b.Context()); err != nil || len(all) > 0 {
 			b.Errorf("after refusals, the status is %v, %v", all, err)
 		}

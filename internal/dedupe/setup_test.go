@@ -150,7 +150,7 @@ func (b *bench) merges(table, terms string, queriesAndResults ...string) {
 func (b *bench) restored(before string) {
 	b.Helper()
 	if b.state() != before {
-		b.Error("the undo leaves another state")
+		b.Error("the state is another one than before")
 	}
 }
 

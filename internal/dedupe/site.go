@@ -209,7 +209,7 @@ func (v *surveyor) table(name string) (*table, error) {
 	}
 	i := slices.IndexFunc(v.schema.Tables, func(t catalog.Table) bool { return fullName(&t) == name })
 	if i < 0 {
-		return nil, fmt.Errorf("the table %s cannot be read by this user", name)
+		return nil, fmt.Errorf("the table %s is gone, or cannot be read by this user", name)
 	}
 	c := &v.schema.Tables[i]
 	if c.Kind == catalog.View || c.Kind == catalog.Foreign || len(c.Children) > 0 {
@@ -217,6 +217,10 @@ func (v *surveyor) table(name string) (*table, error) {
 	}
 	if !c.Transactional() {
 		return nil, fmt.Errorf("%s is kept by %s, which has no transactions (ALTER TABLE … ENGINE = InnoDB)", name, c.Engine)
+	}
+	odd := slices.IndexFunc(c.Columns, func(c catalog.Column) bool { return strings.ContainsAny(c.Name, `"\`) })
+	if odd >= 0 && v.schema.Dialect != dialect.PostgreSQL {
+		return nil, fmt.Errorf("%s of %s is a name with a quotation mark or a backslash, under which JSON would not find its values for an undo (rename the column)", c.Columns[odd].Name, name)
 	}
 	t := &table{engine: v.engine, catalog: c, name: name, path: quote(c.Schema) + "." + quote(c.Name), id: identity(c)}
 	if t.id == nil {

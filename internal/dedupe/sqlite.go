@@ -255,8 +255,9 @@ func (sqliteEngine) integer(value string) string { return "CAST(" + value + " AS
 func (sqliteEngine) length(value string) string  { return "length(" + value + ")" }
 func (sqliteEngine) now(*catalog.Column) string  { return "strftime('%Y-%m-%d %H:%M:%f', 'now')" }
 
+// update never follows UNIQUE ON CONFLICT REPLACE of the application's table, which deletes the row that is in the way.
 func (sqliteEngine) update(table, alias string, names, values []string, from, where string) string {
-	return updateFrom(table, alias, names, values, from, where)
+	return strings.Replace(updateFrom(table, alias, names, values, from, where), "UPDATE ", "UPDATE OR ABORT ", 1)
 }
 
 func (sqliteEngine) remove(t *table, where string) string {
@@ -310,6 +311,7 @@ func (sqliteEngine) behind(columns, where string) string {
 
 func (sqliteEngine) runOf() string    { return "(SELECT run FROM semel_dedupe_now)" }
 func (sqliteEngine) restored() string { return "" }
+func (sqliteEngine) insert() string   { return "INSERT OR ABORT" }
 
 func (e sqliteEngine) pairs(list string) string {
 	return "SELECT json_extract(value, '$[0]') AS w, json_extract(value, '$[1]') AS l FROM json_each(" + e.literal(list) + ")"

@@ -153,6 +153,9 @@ func (u *undoer) compareAll(ctx context.Context, groups []int64) error {
 	return refused
 }
 
+// isMerged holds for an entry a of the audit while the group is not taken back.
+const isMerged = "EXISTS (SELECT 1 FROM semel_dedupe_map AS m WHERE m.run = a.run AND m.grp = a.grp AND m.state = 1)"
+
 // changedSince selects the rows of the audit of a table with what has happened to them since the merge, "" where nothing has, and
 // whether their group has to stay merged for it. A row that a sweep changed once more is compared with what that found. A winner whose losers came back one by one keeps its values.
 func (u *undoer) changedSince(t *trail, groups []int64) string {
@@ -168,7 +171,6 @@ func (u *undoer) changedSince(t *trail, groups []int64) string {
 	if u.item != 0 {
 		steps = "step <> 3"
 	}
-	merged := "EXISTS (SELECT 1 FROM semel_dedupe_map AS m WHERE m.run = a.run AND m.grp = a.grp AND m.state = 1)"
-	return "SELECT a.run, a.grp, a.id, a.\"key\", a.step, a.step = 2 OR a.step = 3 AND " + merged + " AS stays, concat_ws('; ', " + strings.Join(reasons, ", ") + ") AS reason FROM (SELECT a.*, lead(a.old) OVER (PARTITION BY a.grp, a.\"key\", a.step ORDER BY a.id) AS later FROM semel_dedupe_audit AS a WHERE " + u.due(groups) + " AND " + steps +
+	return "SELECT a.run, a.grp, a.id, a.\"key\", a.step, a.step = 2 OR a.step = 3 AND " + isMerged + " AS stays, concat_ws('; ', " + strings.Join(reasons, ", ") + ") AS reason FROM (SELECT a.*, lead(a.old) OVER (PARTITION BY a.grp, a.\"key\", a.step ORDER BY a.id) AS later FROM semel_dedupe_audit AS a WHERE " + u.due(groups) + " AND " + steps +
 		" AND tbl = " + u.literal(t.name) + ") AS a LEFT JOIN " + t.path + " AS t ON " + t.here()
 }
