@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
@@ -70,6 +71,10 @@ INSERT INTO orders VALUES (1, 1, 10), (2, 2, 20)`)
 	step(exitFine, `"state":"installed"`, "guard", "--remove", "--json")
 	step(exitFound, "was undone already", "undo", "1")
 	step(exitFine, "undone", "status", "--json")
+	var out bytes.Buffer
+	if noError(t, printRunReport(&process{stdout: &out}, &dedupe.Report{Run: 1})); out.String() != "Run 1: 0 losers merged, 0 open.\n" {
+		t.Errorf("a run that merges nothing says %q", out.String())
+	}
 }
 
 // TestErrorsOfRows: an error holds no value of a row, so that none steers the terminal on which it is printed.

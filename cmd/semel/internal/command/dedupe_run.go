@@ -129,11 +129,14 @@ func left(n int, noun string) error {
 func printRunReport(p *process, report *dedupe.Report) error {
 	text := "No duplicates were found.\n"
 	if report.Run != 0 {
-		how := ""
+		how, undo := "", ""
 		if report.Resumed {
 			how = ", continued"
 		}
-		text = fmt.Sprintf("Run %d%s: %s merged, %d open. Undo it with: semel dedupe undo %d\n", report.Run, how, texts.Count(report.Merged, "loser"), report.Open, report.Run)
+		if report.Merged > 0 || report.Resumed {
+			undo = fmt.Sprintf(" Undo it with: semel dedupe undo %d", report.Run)
+		}
+		text = fmt.Sprintf("Run %d%s: %s merged, %d open.%s\n", report.Run, how, texts.Count(report.Merged, "loser"), report.Open, undo)
 	}
 	if _, err := fmt.Fprint(p.stdout, text); err != nil {
 		return err
