@@ -96,11 +96,7 @@ func (j *judge) holdsTruth(column string, t *target) bool {
 }
 
 func failsOnNull(op string) bool {
-	switch op {
-	case "=", "<>", "<", "<=", ">", ">=", "in", "not in", "like", "not like", "ilike", "not ilike", "between", "not between":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"=", "<>", "<", "<=", ">", ">=", "in", "not in", "like", "not like", "ilike", "not ilike", "between", "not between"}, op)
 }
 
 func isBool(e tree.Expr, text string) bool {

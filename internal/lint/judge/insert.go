@@ -57,7 +57,7 @@ func (j *judge) insert(in *tree.Insert) Judgement {
 	}
 	covered := j.covered(i)
 	if covered.Verdict == Safe && (in.Ignore || in.Conflict != nil) {
-		res = worse(res, fired.beforeIgnored())
+		res = worse(res, fired.upserts) // those before the row have done their work
 	}
 	return worse(res, covered)
 }
@@ -103,10 +103,6 @@ func (j *judge) isView(name tree.Name) bool {
 	t := j.schema.Table(name)
 	return t != nil && t.View != nil
 }
-
-// beforeIgnored is the verdict on triggers of a row that is then left out: those that fire before
-// have done their work.
-func (f firing) beforeIgnored() Judgement { return f.upserts }
 
 // fed judges an INSERT from the rows that a common table expression deleted, or changed, once.
 func (j *judge) fed(in *tree.Insert) (_ Judgement, ok bool) {

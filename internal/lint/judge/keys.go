@@ -38,20 +38,12 @@ func (j *judge) covered(i *insertion) Judgement {
 		case !found && unknown != "":
 			return judged(CannotTell, UnknownTable, "whether a unique key refuses a second row is not known: "+unknown)
 		case !found:
-			return uncovered(missing)
+			return judged(NotSafe, NoUniqueKey, "a second run inserts the row again: "+cmp.Or(missing, "the table has no unique key"))
 		}
 	}
 	res := judged(Safe, UniqueKey, "a second row has the same unique key: it is refused, or left out")
 	res.Assumes, res.Once = assumes, true
 	return res
-}
-
-// uncovered names what is missing.
-func uncovered(why string) Judgement {
-	if why == "" {
-		why = "the table has no unique key"
-	}
-	return judged(NotSafe, NoUniqueKey, "a second run inserts the row again: "+why)
 }
 
 // coverage says why a key does not refuse a second copy of a row.

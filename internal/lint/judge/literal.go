@@ -16,7 +16,10 @@ func literal(e tree.Expr) *tree.Literal {
 	case *tree.Literal:
 		return e
 	case *tree.Op:
-		if l := literal0(e.Args); e.Name == "neg" && l != nil && l.Kind == tree.Number {
+		if e.Name != "neg" || len(e.Args) != 1 {
+			return nil
+		}
+		if l := literal(e.Args[0]); l != nil && l.Kind == tree.Number {
 			if text, minus := strings.CutPrefix(l.Text, "-"); minus {
 				return &tree.Literal{Kind: tree.Number, Text: text}
 			}
@@ -24,13 +27,6 @@ func literal(e tree.Expr) *tree.Literal {
 		}
 	}
 	return nil
-}
-
-func literal0(args []tree.Expr) *tree.Literal {
-	if len(args) != 1 {
-		return nil
-	}
-	return literal(args[0])
 }
 
 func isNull(e tree.Expr) bool {

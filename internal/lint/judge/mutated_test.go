@@ -136,10 +136,9 @@ func examples(t *testing.T, d dialect.Dialect) (list [][]string) {
 	for _, r := range truths(t, d) {
 		add(r.statement)
 	}
-	folder := map[dialect.Dialect]string{pg: "../postgres/testdata/*.golden", my: "../mysql/testdata/*.txt", lite: "../sqlite/testdata/*.golden"}[d]
-	files, err := filepath.Glob(folder)
+	files, err := filepath.Glob(map[dialect.Dialect]string{pg: "../postgres/testdata/*.golden", my: "../mysql/testdata/*.txt", lite: "../sqlite/testdata/*.golden"}[d])
 	if err != nil || len(files) == 0 {
-		t.Fatal("no examples in ", folder, err)
+		t.Fatal("no examples of ", d, err)
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)

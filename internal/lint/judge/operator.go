@@ -159,7 +159,7 @@ func (j *judge) settledJSON(op *tree.Op, column string, t *target, left bool, st
 			return stays("keys are removed")
 		}
 	case op.Name == "#-" && len(list) > 0:
-		if last := list[len(list)-1]; whole(&tree.Literal{Kind: tree.String, Text: last}) {
+		if last := strings.TrimSpace(list[len(list)-1]); whole(&tree.Literal{Kind: tree.String, Text: last}) { // PostgreSQL reads over blanks
 			return moves("an element of an array is removed, and then the next one")
 		}
 		return stays("a key is removed")

@@ -11,7 +11,7 @@ var operatorHoles = []hole{
 	{"element of JSON by a cast", pg, typed, "update t set doc=doc-'0'::int where id=1"},
 	{"element of JSON by a path", pg, typed, "update t set doc=doc #- '{0}' where id=1"},
 	{"element within JSON by a path", pg, typed, "update t set doc=doc #- '{b,0}' where id=2"},
-	{"element within JSON by a list", pg, typed, "update t set doc=doc #- array['b','0'] where id=2"},
+	{"element within JSON by a list with blanks", pg, typed, "update t set doc=doc #- array['b',' 0'] where id=2"},
 	{"number joined to JSON", pg, typed, "update t set doc=doc || '4'"},
 	{"empty object joined to an array of texts", pg, typed, "update t set tags=tags || '{\"\"}'::text[]"},
 	{"range without itself", pg, typed, "update t set r=int4range(1,9)-r where id=2"},

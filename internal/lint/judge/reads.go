@@ -163,7 +163,6 @@ func (j *judge) tables(s *tree.Select, visit func(*tree.TableRef, *tree.Select),
 	shallow.Exprs(func(e tree.Expr) bool {
 		if q, ok := e.(*tree.Query); ok {
 			keep(j.tables(q.Select, visit, depth+1))
-			tree.Exprs(q.Left, func(tree.Expr) bool { return true })
 			return false
 		}
 		return true

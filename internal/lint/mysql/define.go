@@ -117,7 +117,7 @@ func (t *translator) createIndex(n *ast.CreateIndexStmt) tree.Statement {
 	k.Unique = n.KeyType == ast.IndexKeyTypeUnique
 	table := objectName(n.Table)
 	return &tree.Define{
-		Kind: "create index", Name: tree.Name{Schema: table.Schema, Name: k.Name}, Guarded: n.IfNotExists,
+		Kind: "create index", Name: tree.Name{Schema: table.Name, Name: k.Name}, Guarded: n.IfNotExists, // a table's names are its own
 		Table: &tree.Table{Name: table}, Index: k,
 	}
 }

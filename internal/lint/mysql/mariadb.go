@@ -84,7 +84,7 @@ func (t *translator) assemble(p parsed) tree.Statement {
 			t.fail("OR REPLACE of something that is not made")
 		}
 		d.Guarded = true
-		d.Destructive = d.Kind == "create table"
+		d.Destructive = d.Kind == "create table" || d.Kind == "create index"
 	}
 	if p.returning == nil {
 		return s

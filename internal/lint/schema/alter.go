@@ -31,6 +31,7 @@ func (s *Schema) apply(t *tree.Table, c *tree.Change) {
 		t.Columns = slices.DeleteFunc(t.Columns, func(d *tree.ColumnDef) bool { return strings.EqualFold(d.Name, c.Name) })
 		t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool { return mentions(k, c.Name) })
 	case "drop constraint", "drop index":
+		s.forget(tree.Name{Name: c.Name})
 		t.Keys = slices.DeleteFunc(t.Keys, named)
 	case "rename table":
 		s.remove(t)

@@ -19,6 +19,7 @@ type Schema struct {
 	routines  map[string]*tree.Routine // likewise
 	strangers map[string]bool          // functions that were not understood, likewise
 	types     map[string]bool          // without defaults of their own, likewise
+	indexes   map[string]*tree.Table   // by their names in full, unique or not
 
 	related atomic.Pointer[relations] // nil until they are asked for
 
@@ -111,7 +112,7 @@ func (s *Schema) All(visit func(*tree.Table)) {
 func (s *Schema) Add(t *tree.Table) {
 	s.related.Store(nil)
 	if s.tables == nil {
-		s.tables, s.named = map[string]*tree.Table{}, map[string][]*tree.Table{}
+		s.tables, s.named, s.indexes = map[string]*tree.Table{}, map[string][]*tree.Table{}, map[string]*tree.Table{}
 	}
 	if old := s.tables[id(t.Name)]; old != nil {
 		if old.Name != t.Name {
@@ -151,12 +152,27 @@ func Column(t *tree.Table, name string) *tree.ColumnDef {
 	return nil
 }
 
-// index learns a unique index.
+// index learns an index. IF NOT EXISTS makes none under a name that is taken, whatever the index of that name is.
 func (s *Schema) index(def *tree.Define) {
 	s.change(def.Table, func(t *tree.Table) {
-		if def.Index.Unique {
+		name := id(tree.Name{Schema: cmp.Or(t.Name.Schema, "public") + "." + def.Name.Schema, Name: def.Name.Name})
+		old, key := s.indexes[name], func(k *tree.Key) bool { return k.Name != "" && called(k, def.Name.Name) }
+		switch {
+		case def.Destructive: // OR REPLACE
+			t.Keys = slices.DeleteFunc(t.Keys, key)
+		case def.Guarded && (old != nil && s.tables[id(old.Name)] == old || slices.ContainsFunc(t.Keys, key) || s.only(tree.Name{Name: def.Name.Name}) != nil):
+			return
+		}
+		if s.indexes[name] = t; def.Index.Unique {
 			t.Keys = append(t.Keys, def.Index)
 		}
+	})
+}
+
+// forget frees the names of indexes.
+func (s *Schema) forget(names ...tree.Name) {
+	maps.DeleteFunc(s.indexes, func(one string, _ *tree.Table) bool {
+		return slices.ContainsFunc(names, func(n tree.Name) bool { return bare(one) == bare(n.Name) })
 	})
 }
 
@@ -171,6 +187,7 @@ func (s *Schema) trigger(def *tree.Define) {
 
 // renameIndex gives the keys of a name another one.
 func (s *Schema) renameIndex(def *tree.Define) {
+	s.forget(def.Name)
 	s.All(func(t *tree.Table) {
 		for i := range def.Changes {
 			for _, k := range t.Keys {
@@ -203,7 +220,7 @@ func (s *Schema) Apply(st tree.Statement) {
 		if def.Kind == "create temporary table" {
 			def.Table.Name.Schema = temporary
 		}
-		if !def.Guarded || s.own(def.Table.Name) == nil {
+		if !def.Guarded || def.Destructive || s.own(def.Table.Name) == nil { // OR REPLACE is destructive
 			s.copied(def.Table)
 			s.Add(def.Table)
 		}
@@ -283,6 +300,7 @@ func (s *Schema) drop(def *tree.Define) {
 			}
 		})
 	case "drop index":
+		s.forget(names...)
 		s.All(func(t *tree.Table) {
 			t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool {
 				return slices.ContainsFunc(names, func(n tree.Name) bool { return called(k, n.Name) })
@@ -351,8 +369,12 @@ func (s *Schema) alter(def *tree.Define) {
 		name = def.Table.Name
 	}
 	s.change(&tree.Table{Name: name}, func(t *tree.Table) {
+		there := false // the column of ADD COLUMN IF NOT EXISTS, which then adds no constraint either
 		for i := range def.Changes {
-			s.apply(t, &def.Changes[i])
+			c := &def.Changes[i]
+			if there = c.Guarded && (c.Kind == "add column" && Column(t, c.Name) != nil || there && c.Kind == "add constraint"); !there {
+				s.apply(t, c)
+			}
 		}
 		if def.Unreadable != "" {
 			t.Unknown = def.Unreadable
