@@ -1,6 +1,7 @@
 package dedupe
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -43,10 +44,7 @@ func (u *undoer) stay(ctx context.Context, units [][]int64, reasons map[int64]st
 			continue
 		}
 		for _, grp := range unit {
-			reason := reasons[grp]
-			if reason == "" {
-				reason = fmt.Sprintf("its rows come back with those of group %d", cause)
-			}
+			reason := cmp.Or(reasons[grp], fmt.Sprintf("its rows come back with those of group %d", cause))
 			k := Kept{Table: u.root, Reason: fmt.Sprintf("group %d stays merged: %s", grp, reason)}
 			if err := u.one(ctx, "SELECT winner FROM semel_dedupe_map WHERE run = $1 AND grp = $2 LIMIT 1", []any{u.run, grp}, &k.Key); err != nil {
 				return nil, err

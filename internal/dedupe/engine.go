@@ -106,10 +106,8 @@ type statements interface {
 	// rows of the audit, b, after the tables before it, by a hash or an index that the server makes.
 	inOrder() string
 	behind(columns, where string) string
-	// restored ends the list of columns of an INSERT that brings rows back.
-	restored() string
-	// insert begins an INSERT that an obstacle refuses.
-	insert() string
+	// insert begins an INSERT that brings rows back, and that an obstacle refuses.
+	insert(into string) string
 }
 
 func engineOf(d dialect.Dialect) engine {

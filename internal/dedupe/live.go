@@ -1,6 +1,7 @@
 package dedupe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -43,9 +44,7 @@ func (d *Database) Live(ctx context.Context, table, name string, create bool) (*
 	if !ok {
 		return nil, refuse("%s has no column %s: its rows are not marked when they are merged, and none has to be left out", t.Path(), mergedInto)
 	}
-	if name == "" {
-		name = t.Name + "_live"
-	}
+	name = cmp.Or(name, t.Name+"_live")
 	v := &View{Table: fullName(t), Name: t.Schema + "." + name, Filter: d.Dialect.Quote(into.Name) + " IS NULL"}
 	path := d.Dialect.Quote(t.Schema) + "." + d.Dialect.Quote(name)
 	if other, taken := schema.Table(t.Schema + "." + name); taken && create {

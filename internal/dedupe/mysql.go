@@ -339,9 +339,8 @@ func (mysqlEngine) once() string             { return "" }
 func (mysqlEngine) inOrder() string                     { return "STRAIGHT_JOIN " }
 func (mysqlEngine) behind(columns, where string) string { return joinAudit(columns, where) }
 
-func (mysqlEngine) runOf() string    { return "@semel_merge_run" }
-func (mysqlEngine) restored() string { return "" }
-func (mysqlEngine) insert() string   { return "INSERT" }
+func (mysqlEngine) runOf() string             { return "@semel_merge_run" }
+func (mysqlEngine) insert(into string) string { return "INSERT INTO " + into }
 
 func (e mysqlEngine) pairs(list string) string {
 	return "SELECT x.w, x.l FROM json_table(" + e.literal(list) + ", '$[*]' COLUMNS (w longtext PATH '$[0]', l longtext PATH '$[1]')) AS x"

@@ -2,6 +2,7 @@ package dedupe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -106,9 +107,7 @@ func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Pla
 	if refused != nil {
 		return nil, refuse("%s (%s)", refused.Why, refused.Fix)
 	}
-	if q.Index == "" {
-		q.Index = grouping.Index
-	}
+	q.Index = cmp.Or(q.Index, grouping.Index)
 	q.Name, q.Table, q.Terms, q.Where = u.Name, fullName(grouping.Table), grouping.Terms, grouping.Where
 	q.Known = !slices.Contains(grouping.Nulls, true)
 	found, err := s.survey(ctx, schema, &q)

@@ -209,12 +209,13 @@ func (postgresEngine) locking() string              { return " FOR UPDATE OF t" 
 func (postgresEngine) dropFate(*table) string       { return "" }
 
 // empties leaves no dead rows, and costs nothing for the tables that a batch did not meet, as ON COMMIT DELETE ROWS does at each commit.
-func (postgresEngine) empties() string  { return "TRUNCATE " }
-func (postgresEngine) once() string     { return "MATERIALIZED " }
-func (postgresEngine) inOrder() string  { return "" }
-func (postgresEngine) runOf() string    { return "current_setting('semel.merge_run', true)" }
-func (postgresEngine) restored() string { return " OVERRIDING SYSTEM VALUE" }
-func (postgresEngine) insert() string   { return "INSERT" }
+func (postgresEngine) empties() string { return "TRUNCATE " }
+func (postgresEngine) once() string    { return "MATERIALIZED " }
+func (postgresEngine) inOrder() string { return "" }
+func (postgresEngine) runOf() string   { return "current_setting('semel.merge_run', true)" }
+func (postgresEngine) insert(into string) string {
+	return "INSERT INTO " + into + " OVERRIDING SYSTEM VALUE"
+}
 
 func (postgresEngine) update(table, alias string, names, values []string, from, where string) string {
 	return updateFrom(table, alias, names, values, from, where)

@@ -122,7 +122,7 @@ func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) err
 	}
 	for i, w := range writes {
 		found := counts[i]
-		if strings.HasPrefix(w.statement, w.insert()) { // a trigger may have given a row another key
+		if strings.HasPrefix(w.statement, "INSERT") { // a trigger may have given a row another key
 			if err := u.one(ctx, "SELECT count(*) "+w.due+" JOIN "+w.path+" AS t ON "+equal(of("t", w.id), w.unkey(`a."key"`)), nil, &found); err != nil {
 				return err
 			}
@@ -176,7 +176,7 @@ func (t *trail) undelete(audit string) write {
 	}
 	stored := t.stored()
 	values := texts.Of(stored, func(name string) string { return t.past("a.whole", name) })
-	return write{t.table, t.insert() + " INTO " + t.path + " (" + list(texts.Of(stored, quote)) + ")" + t.restored() + " SELECT " + list(values) + " FROM (" + audit + ") AS a WHERE a.id > 0", "FROM (" + audit + ") AS a"}
+	return write{t.table, t.insert(t.path+" ("+list(texts.Of(stored, quote))+")") + " SELECT " + list(values) + " FROM (" + audit + ") AS a WHERE a.id > 0", "FROM (" + audit + ") AS a"}
 }
 
 // unmark takes the mark from losers.

@@ -168,7 +168,7 @@ func (s *session) mayWrite(ctx context.Context, tables []column) error {
 	for _, c := range tables {
 		for _, statement := range []string{
 			"SELECT * FROM " + c.table + " WHERE 1 = 0",
-			"INSERT INTO " + c.table + s.restored() + " SELECT * FROM " + c.table + " WHERE 1 = 0",
+			s.insert(c.table) + " SELECT * FROM " + c.table + " WHERE 1 = 0",
 			"UPDATE " + c.table + " SET " + c.name + " = " + c.name + " WHERE 1 = 0",
 		} {
 			err := s.each(ctx, "EXPLAIN "+statement, nil, func(*sql.Rows) error { return nil })

@@ -309,9 +309,8 @@ func (sqliteEngine) behind(columns, where string) string {
 	return " CROSS JOIN (WITH semel_behind AS MATERIALIZED (SELECT " + columns + " FROM semel_dedupe_audit AS b NOT INDEXED WHERE " + where + ") SELECT * FROM semel_behind) AS b"
 }
 
-func (sqliteEngine) runOf() string    { return "(SELECT run FROM semel_dedupe_now)" }
-func (sqliteEngine) restored() string { return "" }
-func (sqliteEngine) insert() string   { return "INSERT OR ABORT" }
+func (sqliteEngine) runOf() string             { return "(SELECT run FROM semel_dedupe_now)" }
+func (sqliteEngine) insert(into string) string { return "INSERT OR ABORT INTO " + into }
 
 func (e sqliteEngine) pairs(list string) string {
 	return "SELECT json_extract(value, '$[0]') AS w, json_extract(value, '$[1]') AS l FROM json_each(" + e.literal(list) + ")"

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,9 +42,7 @@ func ParseBy(text string) (By, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		column, how, _ := strings.Cut(strings.TrimSpace(part), ":")
 		t := Term{strings.TrimSpace(column), strings.TrimSpace(how)}
-		if t.How == "" {
-			t.How = "exact"
-		}
+		t.How = cmp.Or(t.How, "exact")
 		if t.form() == nil || t.Column == "" {
 			return nil, fmt.Errorf("%q: write COLUMN:FORM, with one of the forms exact, text, letters, email, mailbox, digits and phone", text)
 		}
