@@ -163,10 +163,7 @@ func (j *judge) finding(f lint.Finding, r rendered, t text) (lint.Finding, bool)
 	case !showsWrite(t) && len(f.Writes) == 0 && f.Verdict <= lint.CannotTell:
 		return f, false
 	case r.why != "" || refused:
-		why := r.why
-		if why == "" {
-			why = t.why()
-		}
+		why := cmp.Or(r.why, t.why())
 		f.Verdict, f.Rule, f.Guard = lint.CannotTell, VariableText, "write the statement out, or answer the finding"
 		f.Why = "what the statement does depends on " + why + ", which is not known here"
 		return f, true

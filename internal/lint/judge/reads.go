@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -136,9 +137,7 @@ func (j *judge) tables(s *tree.Select, visit func(*tree.TableRef, *tree.Select),
 		return "views or queries are nested too deeply"
 	}
 	keep := func(why string) {
-		if unknown == "" {
-			unknown = why
-		}
+		unknown = cmp.Or(unknown, why)
 	}
 	j.seen = append(j.seen, s)
 	j.skips = j.skips || s.Skips

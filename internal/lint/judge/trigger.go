@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -154,10 +155,7 @@ func (j *judge) trigger(trigger *tree.Trigger, t *target) firing {
 		return firing{always: unknown, whenOnce: unknown, settled: true}
 	}
 	if trigger.Unknown != "" || trigger.Reordered || trigger.Instead || trigger.When != nil && len(trigger.Sets) > 0 {
-		why := trigger.Unknown
-		if why == "" {
-			why = "it acts under a condition"
-		}
+		why := cmp.Or(trigger.Unknown, "it acts under a condition")
 		unknown := judged(CannotTell, Triggered, "what "+name+" does is not known: "+why)
 		return firing{always: unknown, whenOnce: unknown}
 	}

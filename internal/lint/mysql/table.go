@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/sqlc-dev/marino/ast"
@@ -137,9 +138,7 @@ func (t *translator) columnCollation(n *ast.ColumnDef, ofTable string) string {
 	case set == charset.CharsetBin:
 		return "binary"
 	case mysql.HasBinaryFlag(n.Tp.GetFlag()):
-		if set == "" {
-			set = "utf8mb4"
-		}
+		set = cmp.Or(set, "utf8mb4")
 		return strings.ToLower(set) + "_bin"
 	case set != "":
 		return ""

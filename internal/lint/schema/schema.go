@@ -269,9 +269,7 @@ func (s *Schema) unread(def *tree.Define) {
 
 // Doubt says that the schema lacks a statement that may be about any table.
 func (s *Schema) Doubt(why string) {
-	if s.Lacks == "" {
-		s.Lacks = why
-	}
+	s.Lacks = cmp.Or(s.Lacks, why)
 }
 
 func (s *Schema) drop(def *tree.Define) {
