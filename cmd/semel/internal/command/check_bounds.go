@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -65,10 +66,7 @@ func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 // tls returns nil if the defaults of this machine apply.
 func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
 	insecure := f.insecure || reach.Insecure
-	file := f.authorities
-	if file == "" {
-		file = reach.CACert
-	}
+	file := cmp.Or(f.authorities, reach.CACert)
 	if !insecure && file == "" && reach.Cert == "" {
 		return nil, nil
 	}
@@ -84,10 +82,7 @@ func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
 		}
 	}
 	if reach.Cert != "" {
-		key := reach.Key
-		if key == "" {
-			key = reach.Cert
-		}
+		key := cmp.Or(reach.Key, reach.Cert)
 		pair, err := tls.LoadX509KeyPair(reach.Cert, key)
 		if err != nil {
 			return nil, usage(fmt.Errorf("the client's certificate: %w", err))
