@@ -182,7 +182,6 @@ func (q *quiet) atOnce(functions map[string]func() any) {
 	all.Wait()
 }
 
-// publisher is a function that publishes.
 type publisher func(ctx context.Context) error
 
 // Publish implements [outbox.Publisher].

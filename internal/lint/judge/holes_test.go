@@ -293,6 +293,7 @@ create table a(id integer primary key, b_id int references b(id) on delete set n
 	{"index under the name of a key", pg, "create table e(n int, k text, constraint ek unique (n)); create unique index if not exists ek on e(k);", "insert into e(k) values ('a')"},
 	{"index under the name of a table", pg, "create table a(n int); create table e(k text); create unique index if not exists a on e(k);", "insert into e(k) values ('a')"},
 	{"column that was there without its key", pg, "create table e(id serial primary key, k text); alter table e add column if not exists k text unique;", "insert into e(k) values ('a')"},
+	{"table of another schema or case", my, "create table e(k int); create table E(k int primary key);", "insert into e values (1)"},
 	{"table that is replaced", my, "create table e(k int primary key); create or replace table e(k int);", "insert into e values (1)"},
 	{"index that is replaced", my, "create table e(k int); create unique index ix on e(k); create or replace index ix on e(k);", "insert into e(k) values (1)"},
 	{"citext", pg, "create extension if not exists citext; create table e(id int primary key, x citext, n int default 0); insert into e(id,x) values (1,'ab');", "update e set x='AB', n=n+1 where x='ab'"},

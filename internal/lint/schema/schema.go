@@ -222,6 +222,9 @@ func (s *Schema) Apply(st tree.Statement) {
 		}
 		if !def.Guarded || def.Destructive || s.own(def.Table.Name) == nil { // OR REPLACE is destructive
 			s.copied(def.Table)
+			if s.tables[id(def.Table.Name)] != nil && !def.Guarded && !def.Destructive { // in another schema, or in other case
+				def.Table.Unknown = "two definitions have its name"
+			}
 			s.Add(def.Table)
 		}
 	case def.Kind == "create view" && def.View != nil:
