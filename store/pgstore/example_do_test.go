@@ -69,10 +69,12 @@ func ExampleRowsFrom() { //nolint:testableexamples // it needs a server.
 	fmt.Println(n, err)
 }
 
-func ExampleDoSQL() { //nolint:testableexamples // it needs a server.
-	var db *sql.DB // of the same database, by whatever driver
-	id, err := pgstore.DoSQL(context.Background(), guard, db, intent, wanted, func(ctx context.Context, tx *sql.Tx) (id int64, err error) {
-		err = tx.QueryRowContext(ctx, insertInvoice, 1250).Scan(&id)
+func ExampleSQLTxFrom() { //nolint:testableexamples // it needs a server.
+	var store *pgstore.Store // the guard's
+	var db *sql.DB           // of the same database, by whatever driver
+	t := store.Transactor(&pgstore.TxOptions{DB: db})
+	id, err := semel.DoTx(context.Background(), guard, t, intent, wanted, func(ctx context.Context) (id int64, err error) {
+		err = pgstore.SQLTxFrom(ctx).QueryRowContext(ctx, insertInvoice, 1250).Scan(&id)
 		return id, err
 	})
 	fmt.Println(id, err)

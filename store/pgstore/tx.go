@@ -2,6 +2,8 @@ package pgstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -23,6 +25,10 @@ type TxOptions struct {
 	// gives, default_transaction_isolation. Read committed costs least; under
 	// the stricter ones, work that met another transaction is run again.
 	Isolation pgx.TxIsoLevel
+	// DB makes them transactions of database/sql, by whatever driver, which the work
+	// finds by [SQLTxFrom]: a pool of the database that holds the store's schema.
+	// Default: transactions of pgx, on the store's pool.
+	DB *sql.DB
 	// Queries are statements of the work that are known beforehand, at most 16: they
 	// travel with the claim, in one round trip, and run only if the claim is won. The work
 	// gets their rows by [RowsFrom], and is rolled back unless it calls that. The
@@ -41,6 +47,7 @@ type TxOptions struct {
 type Transactor struct {
 	store     *Store
 	isolation string
+	db        *sql.DB
 	start     *starter // of TxOptions.Queries
 	err       error
 }
@@ -51,7 +58,7 @@ func (s *Store) Transactor(o *TxOptions) *Transactor {
 	if o == nil {
 		return t
 	}
-	t.isolation = string(o.Isolation)
+	t.isolation, t.db = string(o.Isolation), o.DB
 	if _, ok := s.transactions().begin[t.isolation]; !ok {
 		t.err = fmt.Errorf("pgstore: TxOptions.Isolation is %q, want one of pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable", t.isolation)
 	}
@@ -60,27 +67,35 @@ func (s *Store) Transactor(o *TxOptions) *Transactor {
 		if n > maxRunQueries {
 			t.err = errRunQueries
 		}
+		if o.DB != nil {
+			t.err = errors.New("pgstore: TxOptions has Queries and DB (Queries travel by pgx: leave one of them out)")
+		}
 	}
 	return t
 }
 
 // Bare returns a transactor without the Queries.
 func (t *Transactor) Bare() semel.Transactor {
-	return &Transactor{store: t.store, isolation: t.isolation, err: t.err}
+	return &Transactor{store: t.store, isolation: t.isolation, db: t.db, err: t.err}
 }
 
 // Nested returns the transactor of an intent that begins with ctx: in work of
 // this store, one that sets savepoints in the transaction around it.
 func (t *Transactor) Nested(ctx context.Context) semel.Transactor {
+	if t.db != nil {
+		return t.nestedSQL(ctx)
+	}
 	return t.store.nestedOr(ctx, t.start, t)
 }
 
 // Transaction implements [semel.Transactor].
 func (t *Transactor) Transaction(ctx context.Context) (semel.Tx, error) {
-	if t.err != nil {
+	switch {
+	case t.err != nil:
 		return nil, t.err
-	}
-	if t.start != nil {
+	case t.db != nil:
+		return t.beginSQL(ctx)
+	case t.start != nil:
 		return t.start.Transaction(ctx)
 	}
 	return t.store.transaction(ctx, t.isolation)

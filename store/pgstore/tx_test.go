@@ -48,8 +48,8 @@ func TestTxOtherwise(t *testing.T) {
 		"exec":                         setting("default_query_exec_mode", "exec").harness(nil, byPool(nil)),
 		"simple protocol":              setting("default_query_exec_mode", "simple_protocol").harness(nil, byPool(nil)),
 		"cockroach":                    plain.harness(pgstore.Cockroach, byPool(nil)),
-		"database/sql":                 plain.harness(nil, byDatabaseSQL(nil)),
-		"database/sql repeatable read": plain.harness(nil, byDatabaseSQL(&sql.TxOptions{Isolation: sql.LevelRepeatableRead})),
+		"database/sql":                 plain.harness(nil, byDatabaseSQL("")),
+		"database/sql repeatable read": plain.harness(nil, byDatabaseSQL(pgx.RepeatableRead)),
 	} {
 		if !claimtest.Long() && !slices.Contains([]string{"serializable", "simple protocol", "cockroach", "database/sql"}, name) {
 			continue
@@ -115,9 +115,9 @@ func byPool(o *pgstore.TxOptions) transactors {
 }
 
 // byDatabaseSQL has the second work with pgx, as another program might.
-func byDatabaseSQL(o *sql.TxOptions) transactors {
+func byDatabaseSQL(level pgx.TxIsoLevel) transactors {
 	return func(h *txServer, first, second *pgstore.Store) (semel.Transactor, semel.Transactor) {
-		return pgstore.SQLTransactor(h.db, first, o), second.Transactor(nil)
+		return first.Transactor(&pgstore.TxOptions{DB: h.db, Isolation: level}), second.Transactor(nil)
 	}
 }
 
@@ -149,7 +149,7 @@ func (h *txServer) harness(with func(*pgstore.Options) *pgstore.Options, pair tr
 			},
 			Do: func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
 				if pgstore.SQLTxFrom(ctx) != nil {
-					return pgstore.DoSQL(ctx, g, h.db, k, fp, func(ctx context.Context, _ *sql.Tx) (string, error) { return fn(ctx) })
+					return semel.DoTx(ctx, g, s.Transactor(&pgstore.TxOptions{DB: h.db}), k, fp, fn)
 				}
 				return pgstore.Do(ctx, g, k, fp, func(ctx context.Context, _ pgx.Tx) (string, error) { return fn(ctx) })
 			},

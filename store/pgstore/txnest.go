@@ -58,7 +58,7 @@ type joiner struct {
 
 // Refusals of a transaction inside of one that another driver opened.
 var (
-	errAroundSQL = errors.New("pgstore: the transaction around this one is of database/sql, and pgx cannot work in it (use DoSQL, SQLTransactor or Join there)")
+	errAroundSQL = errors.New("pgstore: the transaction around this one is of database/sql, and pgx cannot work in it (set TxOptions.DB, or use Join there)")
 	errAroundPgx = errors.New("pgstore: the transaction around this one is of pgx, and database/sql cannot work in it (use Do, Store.Transactor or JoinPgx there)")
 )
 

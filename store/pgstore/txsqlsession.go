@@ -23,7 +23,7 @@ type ownSession struct {
 
 	store  *Store
 	conn   *sql.Conn
-	opts   *sql.TxOptions
+	level  sql.IsolationLevel
 	cancel context.CancelFunc
 	bind   func(*sql.Tx) // receives the transaction
 }
@@ -33,7 +33,7 @@ type ownSession struct {
 func (s *ownSession) begin(ctx context.Context) error {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
-	tx, err := s.conn.BeginTx(life, s.opts)
+	tx, err := s.conn.BeginTx(life, &sql.TxOptions{Isolation: s.level})
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}

@@ -59,7 +59,7 @@ func openRecords(ctx context.Context, db *sql.DB, dsn string, retention time.Dur
 		if err != nil {
 			return nil, err
 		}
-		r.store, r.transactor, r.tx = s, pgstore.SQLTransactor(db, s, nil), pgstore.SQLTxFrom
+		r.store, r.transactor, r.tx = s, s.Transactor(&pgstore.TxOptions{DB: db}), pgstore.SQLTxFrom
 	}
 	var err error
 	if r.guard, err = semel.New(r.store, &semel.Options{Policy: semel.Policy{Lease: lease, Retention: retention}}); err != nil {

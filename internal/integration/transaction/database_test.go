@@ -147,9 +147,9 @@ func postgresSQL(t *testing.T) *database {
 	t.Helper()
 	store, pool := postgresStore(t)
 	return overSQL(&database{
-		store: store, transactor: pgstore.SQLTransactor(pool, store, nil), insert: "INSERT INTO effects (name) VALUES ($1)", pool: pool,
+		store: store, transactor: store.Transactor(&pgstore.TxOptions{DB: pool}), insert: "INSERT INTO effects (name) VALUES ($1)", pool: pool,
 	}, dbguard.PostgreSQL, pgstore.SQLTxFrom, func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context, *sql.Tx) (struct{}, error)) (struct{}, error) {
-		return pgstore.DoSQL(ctx, g, pool, k, fp, fn)
+		return semel.DoTx(ctx, g, store.Transactor(&pgstore.TxOptions{DB: pool}), k, fp, func(ctx context.Context) (struct{}, error) { return fn(ctx, pgstore.SQLTxFrom(ctx)) })
 	}, pgstore.Join[struct{}])
 }
 

@@ -88,7 +88,7 @@ func doors() []door {
 			_, err := semel.DoTx(ctx, p.guard, p.transactor, keyOf(name), semel.Fingerprint{}, intent(w))
 			return err
 		}},
-		{name: "`Do`, `DoSQL` of a store", undoes: true, call: func(p *place, ctx context.Context, name string, w work) error {
+		{name: "`Do` of a store", undoes: true, call: func(p *place, ctx context.Context, name string, w work) error {
 			return p.do(ctx, p.guard, keyOf(name), w)
 		}},
 		{name: "`semelhttp.Options.Transactor`", undoes: true, call: (*place).post},

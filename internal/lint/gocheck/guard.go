@@ -37,7 +37,7 @@ func guardsIn(path, name string) bool {
 	case path == "/flow":
 		return slices.Contains([]string{"Start", "Accept", "Tx", "Call", "Finish", "Each"}, name)
 	case strings.HasPrefix(path, "/store/"):
-		return slices.Contains([]string{"Do", "DoSQL", "Run", "Exec", "Join", "JoinPgx", "TxFrom", "SQLTxFrom"}, name)
+		return slices.Contains([]string{"Do", "Run", "Exec", "Join", "JoinPgx", "TxFrom", "SQLTxFrom"}, name)
 	}
 	return path == "/inbox" || path == "/dbguard" || strings.HasSuffix(path, "/semelgrpc") || strings.HasPrefix(path, "/adapters/")
 }

@@ -13,11 +13,11 @@ import (
 
 // doSQL does what fn does, in a transaction of database/sql.
 func (s *shop) doSQL(ctx context.Context, db *sql.DB, name string, fn func(context.Context, *sql.Tx) error) (o order, ran int, err error) {
-	o, err = pgstore.DoSQL(ctx, s.guard, db, orderKey(name), semel.Fingerprint{1}, func(ctx context.Context, tx *sql.Tx) (order, error) {
+	o, err = semel.DoTx(ctx, s.guard, s.store.Transactor(&pgstore.TxOptions{DB: db}), orderKey(name), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
 		ran++
-		o, err := s.insertSQLTx(ctx, tx, name)
+		o, err := s.insertSQLTx(ctx, pgstore.SQLTxFrom(ctx), name)
 		if err == nil && fn != nil {
-			err = fn(ctx, tx)
+			err = fn(ctx, pgstore.SQLTxFrom(ctx))
 		}
 		return o, err
 	})
@@ -26,7 +26,7 @@ func (s *shop) doSQL(ctx context.Context, db *sql.DB, name string, fn func(conte
 
 // Promises 2 and 4, through database/sql: row and answer are one, and it does
 // not matter by which door a duplicate comes.
-func TestDoSQL(t *testing.T) {
+func TestSQLTransactor(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	db := s.db(t)
@@ -53,7 +53,7 @@ func TestDoSQL(t *testing.T) {
 
 // Promise 4: work that ends its transaction itself commits no row without a
 // record.
-func TestDoSQLEndedByWork(t *testing.T) {
+func TestSQLTransactorEndedByWork(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		end   func(*sql.Tx) error
@@ -78,7 +78,7 @@ func TestDoSQLEndedByWork(t *testing.T) {
 }
 
 // What dies between the work's own Commit and the record is unknown (promise 3).
-func TestDoSQLCommittedByWork(t *testing.T) {
+func TestSQLTransactorCommittedByWork(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	_, _, err := s.doSQL(t.Context(), s.db(t), "k", func(_ context.Context, tx *sql.Tx) error {
@@ -100,9 +100,8 @@ func TestSQLTransactorRefuses(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	for words, transactor := range map[string]semel.Transactor{
-		"ReadOnly is set": pgstore.SQLTransactor(s.db(t), s.store, &sql.TxOptions{ReadOnly: true}),
-		"is nil":          pgstore.SQLTransactor(nil, s.store, nil),
-		"read-only":       pgstore.SQLTransactor(s.db(t), newStore(t, s.pool, &pgstore.Options{Schema: s.store.SchemaName(), ReadOnly: true}), nil),
+		"leave one of them out": s.store.Transactor(&pgstore.TxOptions{DB: s.db(t), Queries: []pgstore.Query{{SQL: "SELECT 1"}}}),
+		"read-only":             newStore(t, s.pool, &pgstore.Options{Schema: s.store.SchemaName(), ReadOnly: true}).Transactor(&pgstore.TxOptions{DB: s.db(t)}),
 	} {
 		_, err := transactor.Transaction(t.Context())
 		wantWords(t, err, words)
@@ -110,7 +109,7 @@ func TestSQLTransactorRefuses(t *testing.T) {
 }
 
 // A caller that goes away while it waits for a connection hears of it.
-func TestDoSQLWithoutAConnection(t *testing.T) {
+func TestSQLTransactorWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	db := s.db(t)
