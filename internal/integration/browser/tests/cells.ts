@@ -58,7 +58,7 @@ export function go(test: TestType<Given, { wishes: Wishes }>, engine: Engine, of
   for (const { way, door, words, column, outcome } of cells(engine).cells) {
     if (words.includes("off") !== off) continue;
     const description = `${column}: ${typeof outcome === "object" ? "refused" : outcome}`;
-    test(`${column}: ${way.name}`, { tag: way.short ? [] : "@long", annotation: { type: "cell", description } }, async ({ someone, wishes }) => {
+    test(`${column}: ${way.name}`, { tag: way.short ? [] : "@table", annotation: { type: "cell", description } }, async ({ someone, wishes }) => {
       await wishes.try(way, door, words, someone);
     });
   }
