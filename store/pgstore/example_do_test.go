@@ -72,8 +72,7 @@ func ExampleRowsFrom() { //nolint:testableexamples // it needs a server.
 func ExampleSQLTxFrom() { //nolint:testableexamples // it needs a server.
 	var store *pgstore.Store // the guard's
 	var db *sql.DB           // of the same database, by whatever driver
-	t := store.Transactor(&pgstore.TxOptions{DB: db})
-	id, err := semel.DoTx(context.Background(), guard, t, intent, wanted, func(ctx context.Context) (id int64, err error) {
+	id, err := semel.DoTx(context.Background(), guard, store.Transactor(&pgstore.TxOptions{DB: db}), intent, wanted, func(ctx context.Context) (id int64, err error) {
 		err = pgstore.SQLTxFrom(ctx).QueryRowContext(ctx, insertInvoice, 1250).Scan(&id)
 		return id, err
 	})

@@ -30,9 +30,17 @@ func sqlTxFrom(ctx context.Context) *sqlTransaction {
 	return t
 }
 
-// sqlLevels are the levels of [TxOptions.Isolation] in database/sql.
-var sqlLevels = map[string]sql.IsolationLevel{
-	string(pgx.ReadCommitted): sql.LevelReadCommitted, string(pgx.RepeatableRead): sql.LevelRepeatableRead, string(pgx.Serializable): sql.LevelSerializable,
+// sqlLevel is [TxOptions.Isolation] in database/sql.
+func sqlLevel(isolation string) sql.IsolationLevel {
+	switch pgx.TxIsoLevel(isolation) {
+	case pgx.ReadUncommitted, pgx.ReadCommitted:
+		return sql.LevelReadCommitted
+	case pgx.RepeatableRead:
+		return sql.LevelRepeatableRead
+	case pgx.Serializable:
+		return sql.LevelSerializable
+	}
+	return sql.LevelDefault
 }
 
 var errNoSQLTx = errors.New("pgstore: the transaction around this one was joined by a handle that is not a *sql.Tx (use Join with that handle)")
@@ -62,6 +70,6 @@ func (t *Transactor) beginSQL(ctx context.Context) (semel.Tx, error) {
 		return nil, translate("begin a transaction", err)
 	}
 	tx := &sqlTransaction{store: t.store}
-	tx.in = &ownSession{store: t.store, conn: conn, level: sqlLevels[t.isolation], bind: func(begun *sql.Tx) { tx.tx = begun }}
+	tx.in = &ownSession{store: t.store, conn: conn, level: sqlLevel(t.isolation), bind: func(begun *sql.Tx) { tx.tx = begun }}
 	return tx, nil
 }

@@ -36,7 +36,7 @@ func (s *Schema) apply(t *tree.Table, c *tree.Change) {
 	case "rename table":
 		s.remove(t)
 		t.Name.Name = c.To
-		s.Add(t)
+		s.Add(t, false)
 	case "set default", "drop default", "set not null", "drop not null", "alter column type", "add identity", "drop identity", "set expression", "drop expression":
 		s.column(t, c)
 	case "alter column":

@@ -108,15 +108,15 @@ func (s *Schema) All(visit func(*tree.Table)) {
 	}
 }
 
-// Add makes a table known, in the place of one of its name.
-func (s *Schema) Add(t *tree.Table) {
+// Add makes a table known. One of its name that it does not replace leaves it open which is meant.
+func (s *Schema) Add(t *tree.Table, replaces bool) {
 	s.related.Store(nil)
 	if s.tables == nil {
 		s.tables, s.named, s.indexes = map[string]*tree.Table{}, map[string][]*tree.Table{}, map[string]*tree.Table{}
 	}
 	if old := s.tables[id(t.Name)]; old != nil {
-		if old.Name != t.Name {
-			t.Unknown = "another table has a name that differs in case only"
+		if !replaces || old.Name != t.Name { // in another schema, or in other case
+			t.Unknown = "two definitions have its name"
 		}
 		s.remove(old)
 	}
@@ -222,13 +222,10 @@ func (s *Schema) Apply(st tree.Statement) {
 		}
 		if !def.Guarded || def.Destructive || s.own(def.Table.Name) == nil { // OR REPLACE is destructive
 			s.copied(def.Table)
-			if s.tables[id(def.Table.Name)] != nil && !def.Guarded && !def.Destructive { // in another schema, or in other case
-				def.Table.Unknown = "two definitions have its name"
-			}
-			s.Add(def.Table)
+			s.Add(def.Table, def.Destructive)
 		}
 	case def.Kind == "create view" && def.View != nil:
-		s.Add(&tree.Table{Name: def.Name, View: def.View})
+		s.Add(&tree.Table{Name: def.Name, View: def.View}, true)
 	case def.Kind == "create index" && def.Index != nil:
 		s.index(def)
 	case def.Kind == "create trigger" && def.Trigger != nil:
@@ -359,7 +356,7 @@ func (s *Schema) change(named *tree.Table, how func(*tree.Table)) {
 	t := s.own(named.Name)
 	if t == nil {
 		t = &tree.Table{Name: named.Name, Unknown: "the statement that creates it is missing"}
-		s.Add(t)
+		s.Add(t, false)
 	}
 	how(t)
 }
