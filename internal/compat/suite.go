@@ -29,7 +29,7 @@ func postgresSuites() []suite {
 func poolerSuites() []suite {
 	return []suite{
 		{column: "contract", packages: []string{"./store/pgstore"}, run: "^TestStore(UnderFaults)?$|^TestGroupCommit$"},
-		{column: "transactions", packages: []string{"./store/pgstore"}, run: "^Test(Tx|Exec|Do|SQLTransactor|Join.*)$"},
+		{column: "transactions", packages: []string{"./store/pgstore"}, run: "^Test(Tx|Exec|Do|TxSQL|Join.*)$"},
 		{column: "rules", packages: []string{"./internal/rules/..."}, skip: notPostgres},
 		{column: "messages and flows", packages: []string{"./outbox", "./inbox", "./flow"}, skip: notPostgres},
 	}

@@ -96,7 +96,7 @@ func (u *undoer) unfillAll(ctx context.Context, groups []int64) error {
 	return nil
 }
 
-// reversal is a statement that takes rows of the audit back: their conditions, and for each how to write it.
+// reversal takes rows of the audit back: their conditions, and for each the function that makes its statement.
 type reversal struct {
 	where  []string
 	writes []func(t *trail, audit string) write

@@ -150,7 +150,7 @@ func (b *bench) merges(table, terms string, queriesAndResults ...string) {
 func (b *bench) restored(before string) {
 	b.Helper()
 	if b.state() != before {
-		b.Error("the state is another one than before")
+		b.Error("the state differs from the one before")
 	}
 }
 

@@ -220,7 +220,7 @@ func (v *surveyor) table(name string) (*table, error) {
 	}
 	odd := slices.IndexFunc(c.Columns, func(c catalog.Column) bool { return strings.ContainsAny(c.Name, `"\`) })
 	if odd >= 0 && v.schema.Dialect != dialect.PostgreSQL {
-		return nil, fmt.Errorf("%s of %s is a name with a quotation mark or a backslash, under which JSON would not find its values for an undo (rename the column)", c.Columns[odd].Name, name)
+		return nil, fmt.Errorf("column %s of %s: an undo cannot read its values back from JSON, because its name has a quotation mark or a backslash (rename the column)", c.Columns[odd].Name, name)
 	}
 	t := &table{engine: v.engine, catalog: c, name: name, path: quote(c.Schema) + "." + quote(c.Name), id: identity(c)}
 	if t.id == nil {

@@ -79,7 +79,7 @@ func (t *table) markValues(alias string) []string {
 	})
 }
 
-// write is a statement that changes rows of a table, with the condition of the fates f whose rows are to change.
+// write is a statement that changes rows of a table. due says which: a condition on the fates f, or for an undo a part of the audit a.
 type write struct {
 	*table
 

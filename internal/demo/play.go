@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Tally is the result of one scenario on one copy of the application.
@@ -24,9 +25,11 @@ type Result struct {
 // Once reports whether the protected copy did what was wanted exactly once.
 func (r *Result) Once() bool { return r.Protected.Invoices == 1 && r.Protected.Emails == 1 }
 
-// Play plays every scenario against both copies, over real connections, and calls after, unless nil, after each. No
-// other caller may create anything meanwhile.
+// Play plays every scenario against both copies, over real connections, within 50 seconds, and calls after, unless nil, after each.
+// No other caller may create anything meanwhile.
 func (d *Demo) Play(ctx context.Context, after func(Result)) ([]Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
+	defer cancel()
 	var results []Result
 	for i, s := range scenarios() {
 		r := Result{Scenario: s.name}

@@ -87,7 +87,7 @@ func TestCommitAnsweredAsUnknown(t *testing.T) {
 		"run together": func(key string) (order, error) {
 			return far.run(t.Context(), alike, key, func() { ran++ }, key)
 		},
-		"dosql": func(key string) (order, error) {
+		"database/sql": func(key string) (order, error) {
 			o, n, err := far.doSQL(t.Context(), db, key, nil)
 			ran += n
 			return o, err

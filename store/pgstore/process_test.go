@@ -83,7 +83,7 @@ func doors() map[string]door {
 		"queries": func(ctx context.Context, s *shop, _ *sql.DB, name string) (order, error) {
 			return s.with(ctx, s.guard, name, nil, name)
 		},
-		"dosql": func(ctx context.Context, s *shop, db *sql.DB, name string) (order, error) {
+		"database/sql": func(ctx context.Context, s *shop, db *sql.DB, name string) (order, error) {
 			o, _, err := s.doSQL(ctx, db, name, nil)
 			return o, err
 		},

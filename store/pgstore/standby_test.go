@@ -187,7 +187,7 @@ func TestCommitThatWaitsForItsStandby(t *testing.T) {
 			_, err := a.run(t.Context(), a.alike, "k", nil, "k")
 			return err
 		}},
-		"dosql": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
+		"database/sql": {semel.StateAbsent, semel.StateCompleted, func(a *alone) error {
 			_, _, err := a.doSQL(t.Context(), a.db, "k", nil)
 			return err
 		}},

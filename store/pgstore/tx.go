@@ -39,9 +39,9 @@ type TxOptions struct {
 	Queries []Query
 }
 
-// Transactor opens transactions on the store's pool, for [semel.Guard.BeginTx]
-// and [semel.DoTx]; the work finds them by [TxFrom]. They read and write: there
-// is nothing to make happen once in one that only reads. Inside of a transaction
+// Transactor opens transactions on the store's pool, or on TxOptions.DB, for
+// [semel.Guard.BeginTx] and [semel.DoTx]; the work finds them by [TxFrom], or by
+// [SQLTxFrom]. They read and write: there is nothing to make happen once in one that only reads. Inside of a transaction
 // of this store, with its context, they are savepoints of that one, at its
 // isolation.
 type Transactor struct {
@@ -52,7 +52,7 @@ type Transactor struct {
 	err       error
 }
 
-// Transactor returns a transactor over the store's pool. o may be nil.
+// Transactor returns a transactor over the store's pool, or over o.DB. o may be nil.
 func (s *Store) Transactor(o *TxOptions) *Transactor {
 	t := &Transactor{store: s}
 	if o == nil {
@@ -82,7 +82,10 @@ func (t *Transactor) Bare() semel.Transactor {
 // Nested returns the transactor of an intent that begins with ctx: in work of
 // this store, one that sets savepoints in the transaction around it.
 func (t *Transactor) Nested(ctx context.Context) semel.Transactor {
-	if t.db != nil {
+	switch {
+	case t.err != nil:
+		return t // Transaction refuses
+	case t.db != nil:
 		return t.nestedSQL(ctx)
 	}
 	return t.store.nestedOr(ctx, t.start, t)

@@ -86,7 +86,7 @@ func TestTxLostReply(t *testing.T) {
 		"run together": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
 			return p.far.run(ctx, p.alike, p.key, func() { last(p.proxy.LoseReplies) }, p.key)
 		},
-		"dosql": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
+		"database/sql": func(ctx context.Context, p *proxied, last func(lose func())) (order, error) {
 			o, _, err := p.far.doSQL(ctx, p.db, p.key, func(context.Context, *sql.Tx) error {
 				last(func() { p.proxy.CutAfter(50) }) // the reply of the outcome, but not that of COMMIT
 				return nil

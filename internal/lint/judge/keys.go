@@ -67,7 +67,8 @@ func (j *judge) covers(i *insertion, k *tree.Key, row map[string]tree.Expr) (c c
 			}
 			value := j.inserted(i, row, column)
 			why, assumed := j.given(i, value, column, k.NullsSame || n >= len(part.fixed))
-			if found := j.selection(value, i.t, true); why != "" { // the same rows in another order may give the same key
+			if why != "" {
+				found := j.selection(value, i.t, true) // the same rows in another order may give the same key
 				return coverage{why: why, open: j.effectsOf(value).pure() && found.Verdict == CannotTell && found.Rule == OpenOrder}
 			}
 			c.assumes = append(c.assumes, assumed...)

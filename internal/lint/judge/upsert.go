@@ -279,7 +279,7 @@ func (j *judge) insertedBy(i *insertion, c *tree.Case, branch int, column string
 	})
 }
 
-// untyped reports whether each branch is an untyped string, the column, or cast to its type: another would give its type to the CASE.
+// untyped reports whether each branch is an untyped string, the column, or a cast to its type: any other would give the CASE its own type.
 func untyped(all []tree.Expr, column string, def *tree.ColumnDef) bool {
 	typed := typeOf(def.Type) == text // an assignment to another type may convert a text
 	return !slices.ContainsFunc(all, func(e tree.Expr) bool {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// difference says what changed between two states: times holds what only changed in columns of times.
+// difference says what changed between two states.
 type difference struct {
 	changes []Change
 	other   bool // something that is not a time
@@ -53,9 +53,10 @@ func (d *difference) compare(a, b *contents) {
 	}
 	for _, line := range a.lines {
 		if id := a.id(line); len(left[id]) > 0 {
+			gone := left[id][0]
 			left[id] = left[id][1:]
 			d.other = true
-			d.changes = append(d.changes, Change{Table: a.table, Key: a.keyOf(line), Before: written(a.names, line)})
+			d.changes = append(d.changes, Change{Table: a.table, Key: a.keyOf(gone), Before: written(a.names, gone)})
 		}
 	}
 }

@@ -14,7 +14,7 @@ type Define struct {
 	View        *Select
 	Changes     []Change // of ALTER TABLE
 	Unreadable  string   // why the definition was not understood
-	Destructive bool     // TRUNCATE and DROP remove rows
+	Destructive bool     // TRUNCATE and DROP remove rows; with Guarded, OR REPLACE
 	Function    *Routine // of CREATE FUNCTION
 	Others      []Name   // further objects of one DROP or TRUNCATE
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/semel-dev/semel/internal/demo"
 )
 
-// playTime bounds all scenarios of demo --once together.
-const playTime = 50 * time.Second
-
 type demoFlags struct {
 	logs      *logFlags
 	listen    string
@@ -110,8 +107,6 @@ type played struct {
 
 // play plays the scenarios and prints the results.
 func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) error {
-	ctx, cancel := context.WithTimeout(ctx, playTime)
-	defer cancel()
 	opts.Listen = "" // the page is not used
 	d, err := demo.Start(ctx, opts)
 	if err != nil {

@@ -30,7 +30,7 @@ func sqlTxFrom(ctx context.Context) *sqlTransaction {
 	return t
 }
 
-// sqlLevel is [TxOptions.Isolation] in database/sql.
+// sqlLevel is [TxOptions.Isolation] for database/sql.
 func sqlLevel(isolation string) sql.IsolationLevel {
 	switch pgx.TxIsoLevel(isolation) {
 	case pgx.ReadUncommitted, pgx.ReadCommitted:

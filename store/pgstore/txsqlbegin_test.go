@@ -26,7 +26,7 @@ func (s *shop) doSQL(ctx context.Context, db *sql.DB, name string, fn func(conte
 
 // Promises 2 and 4, through database/sql: row and answer are one, and it does
 // not matter by which door a duplicate comes.
-func TestSQLTransactor(t *testing.T) {
+func TestTxSQL(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	db := s.db(t)
@@ -53,7 +53,7 @@ func TestSQLTransactor(t *testing.T) {
 
 // Promise 4: work that ends its transaction itself commits no row without a
 // record.
-func TestSQLTransactorEndedByWork(t *testing.T) {
+func TestTxSQLEndedByWork(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		end   func(*sql.Tx) error
@@ -78,7 +78,7 @@ func TestSQLTransactorEndedByWork(t *testing.T) {
 }
 
 // What dies between the work's own Commit and the record is unknown (promise 3).
-func TestSQLTransactorCommittedByWork(t *testing.T) {
+func TestTxSQLCommittedByWork(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	_, _, err := s.doSQL(t.Context(), s.db(t), "k", func(_ context.Context, tx *sql.Tx) error {
@@ -96,7 +96,7 @@ func TestSQLTransactorCommittedByWork(t *testing.T) {
 }
 
 // Options that make no sense are refused with what to do.
-func TestSQLTransactorRefuses(t *testing.T) {
+func TestTxSQLRefuses(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	for words, transactor := range map[string]semel.Transactor{
@@ -109,7 +109,7 @@ func TestSQLTransactorRefuses(t *testing.T) {
 }
 
 // A caller that goes away while it waits for a connection hears of it.
-func TestSQLTransactorWithoutAConnection(t *testing.T) {
+func TestTxSQLWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	db := s.db(t)
