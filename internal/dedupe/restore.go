@@ -121,16 +121,9 @@ func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) err
 		return err
 	}
 	for i, w := range writes {
-		found := counts[i]
-		if strings.HasPrefix(w.statement, "INSERT") { // a trigger may have given a row another key
-			if err := u.one(ctx, "SELECT count(*) "+w.due+" JOIN "+w.path+" AS t ON "+equal(of("t", w.id), w.unkey(`a."key"`)), nil, &found); err != nil {
-				return err
-			}
+		if err := u.came(ctx, w, counts[i], due[i]); err != nil {
+			return err
 		}
-		if found < due[i] { // a winner without losers may have changed since
-			return refuse("a trigger or a rule keeps %s of %s from coming back (%d of %d did)", texts.Count(due[i]-found, "row"), w.name, found, due[i])
-		}
-		u.report.Restored += counts[i]
 	}
 	if !u.enforces() {
 		for i := range audits {
@@ -145,6 +138,21 @@ func (u *undoer) reverse(ctx context.Context, step reversal, groups []int64) err
 			return err
 		}
 	}
+	return nil
+}
+
+// came refuses a write after which fewer rows are back than were due: a trigger or a rule kept the others.
+func (u *undoer) came(ctx context.Context, w write, changed, due int64) error {
+	found := changed
+	if strings.HasPrefix(w.statement, "INSERT") { // a trigger may have given a row another key
+		if err := u.one(ctx, "SELECT count(*) "+w.due+" JOIN "+w.path+" AS t ON "+equal(of("t", w.id), w.unkey(`a."key"`)), nil, &found); err != nil {
+			return err
+		}
+	}
+	if found < due { // a winner without losers may have changed since
+		return refuse("a trigger or a rule keeps %s of %s from coming back (%d of %d did)", texts.Count(due-found, "row"), w.name, found, due)
+	}
+	u.report.Restored += changed
 	return nil
 }
 

@@ -45,18 +45,12 @@ func (b *bench) wholeGroup(p *dedupe.Plan, winner string, o obstacle, others ...
 func TestUndoOfWholeGroups(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]obstacle{
-		"key": {
-			[]string{"INSERT INTO customer VALUES ('t', 'b', 'eve', 'B9', 0, 1)", "INSERT INTO invoice VALUES (9, 't', 'b', 7)"},
-			[]string{"DELETE FROM invoice WHERE id = 9", "DELETE FROM customer WHERE email = 'eve'"}, `customer: its key belongs to another row now`,
-		},
-		"key of a child": {
-			[]string{"INSERT INTO line VALUES (20, 't', 'c', 9)", "INSERT INTO note VALUES (900, 20)"}, []string{"DELETE FROM note WHERE id = 900", "DELETE FROM line WHERE id = 20"},
-			`line: its key belongs to another row now`,
-		},
-		"unique value": {[]string{"INSERT INTO customer VALUES ('t', 'z', 'eve', 'B2', 0, 1)"}, []string{"DELETE FROM customer WHERE email = 'eve'"}, `customer has the badge of the row`},
-		"reference":    {[]string{"DELETE FROM city WHERE id = 2"}, []string{"INSERT INTO city VALUES (2)"}, "city"},
-		"winner":       {[]string{"UPDATE customer SET balance = 16 WHERE code = 'a'"}, []string{"UPDATE customer SET balance = 15 WHERE code = 'a'"}, `customer: balance was changed since the merge`},
-		"trigger":      {reason: "a trigger or a rule keeps 1 row of "},
+		"key":            {[]string{"INSERT INTO customer VALUES ('t', 'b', 'eve', 'B9', 0, 1)", "INSERT INTO invoice VALUES (9, 't', 'b', 7)"}, []string{"DELETE FROM invoice WHERE id = 9", "DELETE FROM customer WHERE email = 'eve'"}, `customer: its key belongs to another row now`},
+		"key of a child": {[]string{"INSERT INTO line VALUES (20, 't', 'c', 9)", "INSERT INTO note VALUES (900, 20)"}, []string{"DELETE FROM note WHERE id = 900", "DELETE FROM line WHERE id = 20"}, `line: its key belongs to another row now`},
+		"unique value":   {[]string{"INSERT INTO customer VALUES ('t', 'z', 'eve', 'B2', 0, 1)"}, []string{"DELETE FROM customer WHERE email = 'eve'"}, `customer has the badge of the row`},
+		"reference":      {[]string{"DELETE FROM city WHERE id = 2"}, []string{"INSERT INTO city VALUES (2)"}, "city"},
+		"winner":         {[]string{"UPDATE customer SET balance = 16 WHERE code = 'a'"}, []string{"UPDATE customer SET balance = 15 WHERE code = 'a'"}, `customer: balance was changed since the merge`},
+		"trigger":        {reason: "a trigger or a rule keeps 1 row of "},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
