@@ -107,7 +107,7 @@ func (s *side) stop(ctx context.Context) error {
 		}
 	}
 	if s.gate != nil {
-		errs = append(errs, s.gate.close()) //nolint:contextcheck // nothing runs any more.
+		errs = append(errs, s.gate.close())
 	}
 	return errors.Join(append(errs, s.app.Close())...)
 }
@@ -173,19 +173,10 @@ func (g *gate) renew(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	end := g.end() //nolint:contextcheck // nothing runs in the old one.
-	g.round, g.gateway, g.closers, g.pages = g.round+1, fresh, closers, fresh.AdminHandler()
-	closers = nil
-	return end()
-}
-
-// end returns what ends the present gateway, if there is one.
-func (g *gate) end() func() error {
-	if g.gateway == nil {
-		return func() error { return nil }
-	}
-	old, closers := g.gateway, g.closers
-	return func() error { return errors.Join(old.Close(), closeAll(closers)) }
+	old := g.closers
+	g.round, g.gateway, g.closers, g.pages = g.round+1, fresh, append([]io.Closer{fresh}, closers...), fresh.AdminHandler()
+	closers = old // the deferred call ends the round before
+	return nil
 }
 
 func closeAll(all []io.Closer) (err error) {
@@ -223,7 +214,7 @@ func (g *gate) console() http.Handler {
 func (g *gate) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	err := g.end()()
-	g.gateway = nil
+	err := closeAll(g.closers)
+	g.gateway, g.closers = nil, nil
 	return err
 }
