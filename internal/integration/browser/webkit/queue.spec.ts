@@ -15,9 +15,9 @@ async function order(person: WebDriver, customer: string, item: string): Promise
   await expect.poll(() => text(person, "#kept")).toBe(`Kept: the order for ${customer}.`);
 }
 
-/** How many entries wait on the device. */
+/** How many entries wait on the device; -1 before the page's script has run. */
 function waiting(person: WebDriver): Promise<number> {
-  return person.executeAsyncScript<number>("const done = arguments[0]; queue.list().then((all) => done(all.filter((one) => one.state !== 'done').length))");
+  return person.executeAsyncScript<number>("const done = arguments[0]; typeof queue === 'undefined' ? done(-1) : queue.list().then((all) => done(all.filter((one) => one.state !== 'done').length))");
 }
 
 test("the server is down, the page is loaded anew, the server comes back: once and in order", async ({ person, shop }) => {
