@@ -106,6 +106,11 @@ func TestTxSQLRefuses(t *testing.T) {
 		_, err := transactor.Transaction(t.Context())
 		wantWords(t, err, words)
 	}
+	_, err := semel.DoTx(t.Context(), s.guard, s.store.Transactor(nil), orderKey("around"), semel.Fingerprint{1}, func(ctx context.Context) (int, error) {
+		_, err := s.store.Transactor(&pgstore.TxOptions{Isolation: "none"}).Nested(ctx).Transaction(ctx)
+		return 0, err
+	})
+	wantWords(t, err, "Isolation")
 }
 
 // A caller that goes away while it waits for a connection hears of it.
