@@ -14,8 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // maxFileBytes bounds a file.
@@ -160,13 +160,13 @@ func forward(text string) string {
 	return string(out)
 }
 
-// place counts lines and columns as it goes forward through a text.
-type place struct{ at, line, column int }
+// lineCounter counts lines and columns as it goes forward through a text.
+type lineCounter struct{ at, line, column int }
 
 // advance goes on to an offset.
-func (p *place) advance(text string, to int) {
+func (p *lineCounter) advance(text string, to int) {
 	if to < p.at || p.line == 0 {
-		*p = place{line: 1, column: 1}
+		*p = lineCounter{line: 1, column: 1}
 	}
 	part := text[p.at:to]
 	if i := strings.LastIndexByte(part, '\n'); i >= 0 {
@@ -179,7 +179,7 @@ func (p *place) advance(text string, to int) {
 
 // finding is the judgement on a statement of the file, which lies between before, the end of the one before it, and
 // after, the start of the next one. It moves at to its place.
-func (v *view) finding(p tree.Parsed, before, after int, at *place, j judge.Judgement) Finding {
+func (v *view) finding(p tree.Parsed, before, after int, at *lineCounter, j judge.Judgement) Finding {
 	start, end := min(p.Start, len(v.text)), min(p.End, len(v.text))
 	at.advance(v.source, v.origin(start))
 	written := v.source[v.origin(start):max(v.origin(start), v.origin(end))]

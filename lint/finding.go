@@ -1,6 +1,6 @@
 package lint
 
-import "github.com/semel-dev/semel/internal/lint/judge"
+import "github.com/semel-dev/semel/lint/internal/judge"
 
 // Verdict says whether a statement is safe to run twice. A greater one is worse.
 type Verdict uint8

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Fix is a text that makes a statement better in the place of a part of its file.
@@ -32,14 +33,14 @@ func (v *view) fix(d dialect.Dialect, k *knowledge, p tree.Parsed, j judge.Judge
 	if !ok || slices.ContainsFunc(v.moved, func(m moved) bool { return m.at < to && from < m.end }) {
 		return nil
 	}
-	again := parse(d, v.text[start:from]+with+v.text[to:end])
+	again := parse.Statements(d, v.text[start:from]+with+v.text[to:end])
 	if len(again) != 1 {
 		return nil
 	}
 	if better := judge.Statement(d, k.schema, again[0].Statement); better.Guard == j.Guard || better.Verdict > j.Verdict {
 		return nil
 	}
-	var first, last place
+	var first, last lineCounter
 	first.advance(v.source, v.origin(from))
 	last.advance(v.source, v.origin(to))
 	return &Fix{first.line, first.column, last.line, last.column, with}

@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/live"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/live"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // knownLive holds what a live database defines.
@@ -45,7 +46,7 @@ func ask(ctx context.Context, db *Database) (*knownLive, error) {
 
 // define learns from one definition. It returns why it does not understand it.
 func (k *knownLive) define(d dialect.Dialect, one live.Definition, database string) (why string) {
-	parsed := parse(d, one.Text)
+	parsed := parse.Statements(d, one.Text)
 	if len(parsed) != 1 {
 		return "its definition was not understood"
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // truth is the folder of the labelled statements and their schemas.
-const truth = "../internal/lint/judge/testdata/"
+const truth = "../lint/internal/judge/testdata/"
 
 func readSchema(t *testing.T, o *lint.Options) *lint.Schema {
 	t.Helper()

@@ -74,7 +74,7 @@ func TestStatementsWithoutRows(t *testing.T) {
 // Each finding of the ground truth has its line, and says why in a sentence.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	const folder = "../internal/lint/judge/testdata"
+	const folder = "../lint/internal/judge/testdata"
 	truth, err := os.ReadFile(filepath.Join(folder, "truth.tsv"))
 	if err != nil {
 		t.Fatal(err)

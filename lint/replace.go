@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/config"
+	"github.com/semel-dev/semel/lint/internal/config"
 )
 
 // replacement is a text, and what replaces it in a dialect.

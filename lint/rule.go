@@ -5,8 +5,9 @@ import (
 	"regexp"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/config"
-	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/lint/internal/config"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
 )
 
 // Rule explains a rule, the word that every [Finding] has.
@@ -92,7 +93,7 @@ func (e *entry) rule() Rule {
 func ofExamples(d dialect.Dialect) *Schema {
 	s := &Schema{config: &config.File{}, common: reading{dialects: []dialect.Dialect{d}}}
 	k := knowledge{schema: &schema.Schema{}}
-	for _, p := range parse(d, exampleSchema(d.String())) {
+	for _, p := range parse.Statements(d, exampleSchema(d.String())) {
 		k.schema.Apply(p.Statement)
 	}
 	s.common.known = map[dialect.Dialect]knowledge{d: k}

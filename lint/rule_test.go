@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/judge"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // The rulebook has every rule, and each example gets the verdict of its rule in its dialect.

@@ -1,6 +1,6 @@
 package lint
 
-import "github.com/semel-dev/semel/internal/lint/judge"
+import "github.com/semel-dev/semel/lint/internal/judge"
 
 // rulebook has all rules, in the order of their verdicts. docs/lint.md is written from it.
 //

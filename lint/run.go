@@ -11,11 +11,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/mysql"
-	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Options are the settings of [Run]. Nil means all defaults.
@@ -98,17 +96,6 @@ func stdinOf(o *Options) io.Reader {
 	return o.Stdin
 }
 
-func parse(d dialect.Dialect, text string) []tree.Parsed {
-	switch d {
-	case dialect.PostgreSQL:
-		return postgres.Parse(text)
-	case dialect.MySQL:
-		return mysql.Parse(text)
-	case dialect.SQLite:
-	}
-	return sqlite.Parse(text)
-}
-
 // judge judges the statements of a file in the dialects that read it best.
 func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowledge) []Finding {
 	if f.why != "" {
@@ -119,7 +106,7 @@ func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowl
 	for _, d := range dialects {
 		views[d] = f.with(known[d].replace)
 		views[d].text = bound(views[d].text)
-		readings[d] = parse(d, views[d].text)
+		readings[d] = parse.Statements(d, views[d].text)
 		if n := refused(readings[d]) + known[d].refused; fewest < 0 || n < fewest {
 			fewest = n
 		}
@@ -130,7 +117,7 @@ func (f *file) judge(dialects []dialect.Dialect, known map[dialect.Dialect]knowl
 			continue
 		}
 		found := make([]Finding, 0, len(readings[d]))
-		at := place{}
+		at := lineCounter{}
 		for n, p := range readings[d] {
 			before, after := 0, len(views[d].text)
 			if n > 0 {

@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/config"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/config"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Schema holds what is known of the tables, and the dialects in which statements are read. It may
@@ -274,7 +275,7 @@ func (k *knowledge) learn(d dialect.Dialect, f *file) {
 	if f.doubt != "" {
 		k.schema.Doubt(f.path + ": " + f.doubt)
 	}
-	statements := parse(d, v.text)
+	statements := parse.Statements(d, v.text)
 	k.refused += refused(statements)
 	for _, p := range statements {
 		k.schema.Apply(p.Statement)

@@ -1,11 +1,12 @@
-package command
+package lintcmd
 
 import (
 	"fmt"
 	"os"
 
-	"github.com/semel-dev/semel/internal/lint/baseline"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/baseline"
 )
 
 // loadBaseline reads the baseline, if one is named.
@@ -15,7 +16,7 @@ func (f *lintFlags) loadBaseline() (*baseline.File, error) {
 	}
 	known, err := baseline.Load(f.baseline)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	return known, nil
 }
@@ -38,17 +39,17 @@ func judgedFiles(b *baseline.File, names []string, all []lint.Finding) map[strin
 }
 
 // reportLeft reports the entries that are not found anymore.
-func reportLeft(p *process, gone []baseline.Entry) {
+func reportLeft(p *cli.Process, gone []baseline.Entry) {
 	const most = 10
 	for i := range gone {
 		if i == most {
-			fmt.Fprintf(p.stderr, "  and %d more\n", len(gone)-most) //nolint:errcheck // a remark.
+			fmt.Fprintf(p.Stderr, "  and %d more\n", len(gone)-most) //nolint:errcheck // a remark.
 			break
 		}
 		if i == 0 {
-			fmt.Fprintf(p.stderr, "The baseline has %s without a finding; remove the line, or write the baseline again with --write-baseline:\n", countOf(len(gone), "entry", "entries")) //nolint:errcheck // a remark.
+			fmt.Fprintf(p.Stderr, "The baseline has %s without a finding; remove the line, or write the baseline again with --write-baseline:\n", countOf(len(gone), "entry", "entries")) //nolint:errcheck // a remark.
 		}
-		fmt.Fprintf(p.stderr, "  %s: %s [%s]\n", plainLine(gone[i].File), plainLine(gone[i].Text), plainLine(gone[i].Rule)) //nolint:errcheck // a remark.
+		fmt.Fprintf(p.Stderr, "  %s: %s [%s]\n", cli.PlainLine(gone[i].File), cli.PlainLine(gone[i].Text), cli.PlainLine(gone[i].Rule)) //nolint:errcheck // a remark.
 	}
 }
 
@@ -60,7 +61,7 @@ func countOf(n int, one, several string) string {
 }
 
 // saveBaseline writes what is open as known. Entries of files that were not judged are kept.
-func (f *lintFlags) saveBaseline(p *process, names []string, all []lint.Finding) error {
+func (f *lintFlags) saveBaseline(p *cli.Process, names []string, all []lint.Finding) error {
 	b, err := baseline.New(f.writeBaseline)
 	if err != nil {
 		return err
@@ -74,13 +75,13 @@ func (f *lintFlags) saveBaseline(p *process, names []string, all []lint.Finding)
 	if _, err := os.Stat(f.writeBaseline); err == nil {
 		old, err := baseline.Load(f.writeBaseline)
 		if err != nil {
-			return usage(fmt.Errorf("%w; %s was left unchanged", err, f.writeBaseline))
+			return cli.Usage(fmt.Errorf("%w; %s was left unchanged", err, f.writeBaseline))
 		}
 		b.Keep(old, func(path string) bool { return judged[path] })
 	}
 	if err := os.WriteFile(f.writeBaseline, b.Bytes(), 0o644); err != nil { //nolint:gosec // it is reviewed and committed.
-		return usage(fmt.Errorf("--write-baseline: %w", err))
+		return cli.Usage(fmt.Errorf("--write-baseline: %w", err))
 	}
-	fmt.Fprintf(p.stderr, "%s has %s. They are not reported with --baseline %s.\n", f.writeBaseline, countOf(b.Len(), "finding", "findings"), f.writeBaseline) //nolint:errcheck // a remark.
+	fmt.Fprintf(p.Stderr, "%s has %s. They are not reported with --baseline %s.\n", f.writeBaseline, countOf(b.Len(), "finding", "findings"), f.writeBaseline) //nolint:errcheck // a remark.
 	return nil
 }

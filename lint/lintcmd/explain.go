@@ -1,25 +1,26 @@
-package command
+package lintcmd
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/rules/spelling"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/lint"
 )
 
 // explainRule prints what a rule means.
-func explainRule(p *process, id string) error {
+func explainRule(p *cli.Process, id string) error {
 	rules := lint.Rules()
 	for i := range rules {
 		if strings.EqualFold(rules[i].ID, id) {
-			_, err := fmt.Fprint(p.stdout, explained(&rules[i]))
+			_, err := fmt.Fprint(p.Stdout, explained(&rules[i]))
 			return err
 		}
 	}
 	ids := texts.Of(rules, func(r lint.Rule) string { return r.ID })
-	return usagef("--explain: no rule is called %q (%s)\nThe rules are:\n  %s", plainLine(id), spelling.Ask(spelling.Nearest(id, ids), "see below"),
+	return cli.Usagef("--explain: no rule is called %q (%s)\nThe rules are:\n  %s", cli.PlainLine(id), spelling.Ask(spelling.Nearest(id, ids), "see below"),
 		wrapped(strings.Join(ids, ", ")))
 }
 

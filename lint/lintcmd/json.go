@@ -1,4 +1,4 @@
-package command
+package lintcmd
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/lint"
 )
 
@@ -24,7 +25,7 @@ func writeAnnotation(w io.Writer, one *lintRow) error {
 
 // githubText escapes a text for an annotation, which a log shows on a terminal too.
 func githubText(s string) string {
-	return plain(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s))
+	return cli.Plain(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s))
 }
 
 // lintView is a finding as JSON.

@@ -1,4 +1,5 @@
-package command
+// Package lintcmd is the verb lint of the command semel: its flags and its output.
+package lintcmd
 
 import (
 	"cmp"
@@ -8,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/config"
-	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/config"
 	"github.com/semel-dev/semel/lint/vet"
 )
 
@@ -25,7 +27,8 @@ type lintFlags struct {
 	proof                   lintProof
 }
 
-func newLint(p *process) *cobra.Command {
+// New returns the verb lint.
+func New(p *cli.Process) *cobra.Command {
 	f := &lintFlags{}
 	cmd := &cobra.Command{
 		Use:   "lint PATH…",
@@ -99,20 +102,20 @@ tab-separated columns elsewhere; the counts are on stderr.`,
 func (f *lintFlags) check(paths []string) error {
 	if f.dialect != "" {
 		if _, err := dialect.Parse(f.dialect); err != nil {
-			return usagef("--%w", err)
+			return cli.Usagef("--%w", err)
 		}
 	}
 	switch {
 	case f.dsn != "" && len(f.schema) > 0:
-		return usagef("--dsn and --schema exclude each other: the tables are those of the database, or of the files")
+		return cli.Usagef("--dsn and --schema exclude each other: the tables are those of the database, or of the files")
 	case len(paths) == 0:
-		return usagef("name the files or folders with the statements: semel lint PATH…")
+		return cli.Usagef("name the files or folders with the statements: semel lint PATH…")
 	case f.failOn != "" && f.failOn != "not-safe" && f.failOn != "cannot-tell":
-		return usagef("--fail-on %q is neither not-safe nor cannot-tell", plainLine(f.failOn))
+		return cli.Usagef("--fail-on %q is neither not-safe nor cannot-tell", cli.PlainLine(f.failOn))
 	case f.format != "" && f.format != "github":
-		return usagef("--format %q is not known: github is (or --json)", plainLine(f.format))
+		return cli.Usagef("--format %q is not known: github is (or --json)", cli.PlainLine(f.format))
 	case f.json && f.format != "", f.sarif && f.format != "", f.json && f.sarif:
-		return usagef("--json, --sarif and --format exclude each other")
+		return cli.Usagef("--json, --sarif and --format exclude each other")
 	}
 	return nil
 }
@@ -121,7 +124,7 @@ func (f *lintFlags) check(paths []string) error {
 func (f *lintFlags) configure() (queries []string, err error) {
 	if f.config == "" {
 		if f.config, err = config.Find("."); err != nil {
-			return nil, usage(err)
+			return nil, cli.Usage(err)
 		}
 	}
 	if f.config == "" {
@@ -129,29 +132,29 @@ func (f *lintFlags) configure() (queries []string, err error) {
 	}
 	file, err := config.Load(f.config)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	f.failOn, f.baseline = cmp.Or(f.failOn, file.FailOn), cmp.Or(f.baseline, file.Baseline)
 	if f.idle, err = file.Idle(); err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	return file.Queries, nil
 }
 
 // reportIdle reports the replacements of the configuration that replace nothing.
-func reportIdle(p *process, idle []string) {
+func reportIdle(p *cli.Process, idle []string) {
 	for _, one := range idle {
-		fmt.Fprintf(p.stderr, "%s is in none of its files: remove the replacement\n", plainLine(one)) //nolint:errcheck // a remark.
+		fmt.Fprintf(p.Stderr, "%s is in none of its files: remove the replacement\n", cli.PlainLine(one)) //nolint:errcheck // a remark.
 	}
 }
 
 // lint judges the statements and reports them.
-func (f *lintFlags) lint(ctx context.Context, p *process, paths []string) error {
+func (f *lintFlags) lint(ctx context.Context, p *cli.Process, paths []string) error {
 	known, err := f.loadBaseline()
 	if err != nil {
 		return err
 	}
-	names, all, err := f.run(ctx, p, paths)
+	names, all, err := f.judge(ctx, p, paths)
 	if err != nil {
 		return err
 	}
@@ -170,42 +173,42 @@ func (f *lintFlags) lint(ctx context.Context, p *process, paths []string) error 
 	return f.print(p, report)
 }
 
-// run judges the statements, and names the files that were read.
-func (f *lintFlags) run(ctx context.Context, p *process, paths []string) (names []string, all []lint.Finding, err error) {
-	o := &lint.Options{Guards: f.guards, Dialect: f.dialect, Schema: f.schema, Config: f.config, Stdin: p.stdin}
+// judge judges the statements, and names the files that were read.
+func (f *lintFlags) judge(ctx context.Context, p *cli.Process, paths []string) (names []string, all []lint.Finding, err error) {
+	o := &lint.Options{Guards: f.guards, Dialect: f.dialect, Schema: f.schema, Config: f.config, Stdin: p.Stdin}
 	if f.dsn == "" && len(f.schema) == 0 && f.config == "" {
 		f.dsn = f.proof.dsn
 	}
 	if f.dsn != "" {
 		db, err := opendb.Open(ctx, f.dsn, opendb.Read)
 		if err != nil {
-			return nil, nil, openError(err)
+			return nil, nil, cli.OpenError(err)
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
 		if d, _ := dialect.Parse(f.dialect); f.dialect != "" && d != db.Dialect {
-			return nil, nil, usagef("--dialect %s is not that of --dsn, which is %s", f.dialect, db.Dialect)
+			return nil, nil, cli.Usagef("--dialect %s is not that of --dsn, which is %s", f.dialect, db.Dialect)
 		}
 		o.Database = &lint.Database{DB: db.DB, Dialect: db.Dialect.String()}
 	}
-	var bar *progressBar
+	var bar *cli.ProgressBar
 	o.Progress = func(done, all int, file string) {
 		names = append(names, file)
 		if bar == nil && all >= largeTree {
-			bar = startProgress(p, "files", all)
+			bar = cli.StartProgress(p, "files", all)
 		}
 		if bar != nil {
-			bar.set(done, all, plainLine(shorten(file, statementWidth)))
+			bar.Set(done, all, cli.PlainLine(cli.Shorten(file, statementWidth)))
 		}
 	}
 	all, err = vet.Run(ctx, paths, o)
 	if bar != nil {
-		bar.stop()
+		bar.Stop()
 	}
 	switch {
 	case errors.Is(err, lint.ErrDatabase):
-		return nil, nil, unreachable(err)
+		return nil, nil, cli.Unreachable(err)
 	case err != nil:
-		return nil, nil, usage(err)
+		return nil, nil, cli.Usage(err)
 	}
 	return names, all, nil
 }

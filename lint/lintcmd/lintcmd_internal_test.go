@@ -1,16 +1,22 @@
-package command
+package lintcmd
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/lint"
 )
+
+var lintNoError = claimtest.NoError
 
 // lintFolder writes a folder with statements of each kind, and returns the arguments that lint it.
 func lintFolder(t *testing.T) []string {
@@ -21,21 +27,27 @@ func lintFolder(t *testing.T) []string {
 		"q/a b%20.sql": "UPDATE t SET n = n - 1 WHERE id = $1;\n-- semel:safe the caller holds a claim\nUPDATE t SET n = n + 1;\nSELEC 1;\nSELECT 1; -- semel:safe it reads\nUPDATE t SET at = now();",
 	} {
 		path := filepath.Join(folder, name)
-		noError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		noError(t, os.WriteFile(path, []byte(text), 0o600))
+		lintNoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		lintNoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	return []string{"lint", "--dialect", "postgresql", "--schema", filepath.Join(folder, "schema.sql"), filepath.Join(folder, "q")}
+	return []string{"--dialect", "postgresql", "--schema", filepath.Join(folder, "schema.sql"), filepath.Join(folder, "q")}
 }
 
 // The log in SARIF has what the schema of SARIF 2.1.0 requires, every rule that a result names, and no safe statement.
 func TestLintSARIF(t *testing.T) {
 	t.Parallel()
-	code, stdout, stderr := semelCommand(t, append(lintFolder(t), "--sarif")...)
+	var stdout bytes.Buffer
+	cmd := New(&cli.Process{Stdout: &stdout, Stderr: io.Discard, Getenv: os.Getenv})
+	cmd.SetArgs(append(lintFolder(t), "--sarif"))
+	err := cmd.ExecuteContext(t.Context())
+	if ended := (&cli.ExitError{}); !errors.As(err, &ended) || ended.Code != cli.ExitFound {
+		t.Fatal(err)
+	}
 	var doc sarifLog
-	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder := json.NewDecoder(&stdout)
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&doc); err != nil || code != exitFound {
-		t.Fatalf("exit %d, %v: %s", code, err, stderr)
+	if err := decoder.Decode(&doc); err != nil {
+		t.Fatal(err)
 	}
 	if doc.Version != "2.1.0" || len(doc.Runs) != 1 || doc.Runs[0].Tool.Driver.Name == "" {
 		t.Fatalf("got %+v", doc)
@@ -49,7 +61,7 @@ func TestLintSARIF(t *testing.T) {
 	}
 	results := doc.Runs[0].Results
 	if len(results) != 4 {
-		t.Errorf("got %d results, want 4: %s", len(results), stdout)
+		t.Errorf("got %d results, want 4", len(results))
 	}
 	suppressed := 0
 	for _, r := range results {
@@ -75,17 +87,17 @@ func TestLintSARIF(t *testing.T) {
 func TestLintSARIFForGitHub(t *testing.T) {
 	t.Parallel()
 	var out, remarks bytes.Buffer
-	l := sarifOf(&process{stdout: &out, stderr: &remarks})
+	l := sarifOf(&cli.Process{Stdout: &out, Stderr: &remarks})
 	one := lint.Finding{File: "a b.sql", Line: 1, Column: 1, Text: "SELECT", Verdict: lint.CannotTell, Rule: "opaque", Why: "why"}
 	for range maxSARIF {
-		noError(t, l.write(&lintRow{Finding: &one}))
+		lintNoError(t, l.Write(&lintRow{Finding: &one}))
 	}
 	last := one
 	last.Verdict, last.Rule, last.Guard, last.Fix = lint.NotSafe, "different-values", "SET n = excluded.n", &lint.Fix{Line: 1, Column: 2, EndLine: 1, EndColumn: 3, Text: "excluded.n"}
-	noError(t, l.write(&lintRow{Finding: &last}))
-	noError(t, l.end())
+	lintNoError(t, l.Write(&lintRow{Finding: &last}))
+	lintNoError(t, l.End())
 	var doc sarifLog
-	noError(t, json.Unmarshal(out.Bytes(), &doc))
+	lintNoError(t, json.Unmarshal(out.Bytes(), &doc))
 	results := doc.Runs[0].Results
 	if len(results) != maxSARIF || !strings.Contains(remarks.String(), "25000 worst of 25001") {
 		t.Errorf("got %d results, and %q", len(results), remarks.String())
@@ -111,9 +123,9 @@ func TestLintPage(t *testing.T) {
 	long := strings.Repeat("SET column = column + 1, ", 20)
 	for i, file := range []string{"a.sql", "a.sql", "b.sql"} {
 		one := lint.Finding{File: file, Line: 100000 * i, Text: long, Verdict: lint.Verdict(i + 1), Rule: "relative-value", Why: long, Guard: long}
-		noError(t, l.write(&lintRow{Finding: &one}))
+		lintNoError(t, l.Write(&lintRow{Finding: &one}))
 	}
-	noError(t, l.end())
+	lintNoError(t, l.End())
 	for line := range strings.Lines(out.String()) {
 		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > pageWidth || strings.HasSuffix(line, " \n") {
 			t.Errorf("%d columns, or a blank at the end: %q", width, line)
@@ -123,7 +135,7 @@ func TestLintPage(t *testing.T) {
 		t.Errorf("the headings are wrong:\n%s", out.String())
 	}
 	var none bytes.Buffer
-	noError(t, newLintPage(&none).listing().end())
+	lintNoError(t, newLintPage(&none).listing().End())
 	if !strings.Contains(none.String(), "safe") {
 		t.Errorf("got %q", none.String())
 	}

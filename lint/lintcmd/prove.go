@@ -1,4 +1,4 @@
-package command
+package lintcmd
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/prove"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/rerun"
 )
 
 // lintProof holds the flags that run statements.
@@ -29,14 +30,14 @@ func (f *lintProof) register(flags *pflag.FlagSet) {
 }
 
 // prove runs the statements, and puts those first about which the linter was wrong.
-func (f *lintProof) prove(ctx context.Context, p *process, all []lint.Finding) ([]lint.Finding, error) {
+func (f *lintProof) prove(ctx context.Context, p *cli.Process, all []lint.Finding) ([]lint.Finding, error) {
 	switch {
 	case f.dsn == "" && f.yes:
-		return nil, usagef("--yes belongs to --prove DSN")
+		return nil, cli.Usagef("--yes belongs to --prove DSN")
 	case f.dsn == "":
 		return all, nil
 	}
-	statements := make([]prove.Statement, len(all))
+	statements := make([]rerun.Statement, len(all))
 	for i := range all {
 		statements[i].Text = all[i].SQL
 		for _, name := range all[i].Dialects {
@@ -45,23 +46,23 @@ func (f *lintProof) prove(ctx context.Context, p *process, all []lint.Finding) (
 			}
 		}
 	}
-	bar := startProgress(p, "statements run twice", len(all))
-	outcomes, err := prove.Run(ctx, f.dsn, statements, &prove.Options{Yes: f.yes, Progress: bar.set})
-	bar.stop()
+	bar := cli.StartProgress(p, "statements run twice", len(all))
+	outcomes, err := rerun.Run(ctx, f.dsn, statements, &rerun.Options{Yes: f.yes, Progress: bar.Set})
+	bar.Stop()
 	switch {
-	case errors.Is(err, prove.ErrRefused):
-		return nil, usage(err)
+	case errors.Is(err, rerun.ErrRefused):
+		return nil, cli.Usage(err)
 	case err != nil:
-		return nil, openError(err)
+		return nil, cli.OpenError(err)
 	}
-	counts := map[prove.Kind]int{}
+	counts := map[rerun.Kind]int{}
 	for i := range outcomes {
 		weigh(&all[i], &outcomes[i])
 		counts[outcomes[i].Kind]++
 	}
 	slices.SortStableFunc(all, func(a, b lint.Finding) int { return wrong(&b) - wrong(&a) })
-	fmt.Fprintf(p.stderr, "run twice: %d differ, %d differ in times, %d stay the same, %d changed nothing, %d not run\n", //nolint:errcheck // a remark.
-		counts[prove.Differs], counts[prove.Time], counts[prove.Same], counts[prove.NoEvidence], counts[prove.NotRun])
+	fmt.Fprintf(p.Stderr, "run twice: %d differ, %d differ in times, %d stay the same, %d changed nothing, %d not run\n", //nolint:errcheck // a remark.
+		counts[rerun.Differs], counts[rerun.Time], counts[rerun.Same], counts[rerun.NoEvidence], counts[rerun.NotRun])
 	return all, nil
 }
 
@@ -73,12 +74,12 @@ func wrong(one *lint.Finding) int {
 }
 
 // weigh compares the verdict of the rules with what two runs showed.
-func weigh(one *lint.Finding, o *prove.Outcome) {
+func weigh(one *lint.Finding, o *rerun.Outcome) {
 	one.Proof = &lint.Proof{Outcome: o.Kind.String(), Why: o.Why, First: o.First, Second: o.Second, Fillings: o.Fillings}
 	for _, c := range o.Changes {
 		one.Proof.Changes = append(one.Proof.Changes, lint.Change(c))
 	}
-	proven := o.Kind == prove.Differs || o.Kind == prove.Time && one.Verdict == lint.Safe
+	proven := o.Kind == rerun.Differs || o.Kind == rerun.Time && one.Verdict == lint.Safe
 	switch {
 	case !proven:
 	case one.Verdict <= lint.SafeButTime && len(one.Assumes) > 0:
@@ -92,8 +93,8 @@ func weigh(one *lint.Finding, o *prove.Outcome) {
 }
 
 // shown says what two runs showed.
-func shown(o *prove.Outcome) string {
-	if o.Kind == prove.Time {
+func shown(o *rerun.Outcome) string {
+	if o.Kind == rerun.Time {
 		return "differ in times: " + o.Changes[0].String()
 	}
 	return "differ: " + o.Changes[0].String()
@@ -109,10 +110,10 @@ func proofCell(one *lint.Finding) string {
 	case one.Proof.Why != "":
 		cell += ": " + one.Proof.Why
 	case len(one.Proof.Changes) > 0:
-		cell += ": " + prove.Change(one.Proof.Changes[0]).String()
+		cell += ": " + rerun.Change(one.Proof.Changes[0]).String()
 	}
 	if one.Proof.First != "" {
 		cell += fmt.Sprintf(" (answers: %s, then %s)", one.Proof.First, one.Proof.Second)
 	}
-	return plainLine(cell)
+	return cli.PlainLine(cell)
 }

@@ -1,11 +1,12 @@
-package command
+package lintcmd
 
 import (
 	"fmt"
 
-	"github.com/semel-dev/semel/internal/lint/baseline"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/baseline"
 )
 
 // lintRow is a finding in a report.
@@ -56,18 +57,18 @@ func (f *lintFlags) report(all []lint.Finding, known *baseline.File) *lintReport
 }
 
 // print shows the findings in the form that was asked for; its error is the exit code.
-func (f *lintFlags) print(p *process, r *lintReport) error {
+func (f *lintFlags) print(p *cli.Process, r *lintReport) error {
 	out := f.listing(p)
 	for i := range r.rows {
 		row := &r.rows[i]
 		if !row.open() && !f.all && row.Rule != lint.NotNeeded && !f.sarif {
 			continue
 		}
-		if err := out.write(row); err != nil {
+		if err := out.Write(row); err != nil {
 			return err
 		}
 	}
-	if err := out.end(); err != nil {
+	if err := out.End(); err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("%s: %d safe, %d safe apart from a timestamp, %d not safe, %d cannot tell, %d answered", texts.Count(len(r.rows), "statement"),
@@ -75,12 +76,12 @@ func (f *lintFlags) print(p *process, r *lintReport) error {
 	if r.known > 0 {
 		summary += fmt.Sprintf(", %d known", r.known)
 	}
-	fmt.Fprintln(p.stderr, summary) //nolint:errcheck // a remark.
+	fmt.Fprintln(p.Stderr, summary) //nolint:errcheck // a remark.
 	if r.differ > 0 && !f.all && f.people() {
-		fmt.Fprintf(p.stderr, "Of the safe ones, %d answer otherwise the second time (see them with --all).\n", r.differ) //nolint:errcheck // a remark.
+		fmt.Fprintf(p.Stderr, "Of the safe ones, %d answer otherwise the second time (see them with --all).\n", r.differ) //nolint:errcheck // a remark.
 	}
 	if r.fails > 0 {
-		return found(fmt.Errorf("look at %s, or answer with a comment: -- semel:safe REASON", texts.Count(r.fails, "statement")))
+		return cli.Found(fmt.Errorf("look at %s, or answer with a comment: -- semel:safe REASON", texts.Count(r.fails, "statement")))
 	}
 	return nil
 }
@@ -89,27 +90,27 @@ func (f *lintFlags) print(p *process, r *lintReport) error {
 func (f *lintFlags) people() bool { return !f.json && !f.sarif && f.format == "" }
 
 // listing prints findings in the form that was asked for.
-func (f *lintFlags) listing(p *process) listing[lintRow] {
+func (f *lintFlags) listing(p *cli.Process) cli.Listing[lintRow] {
 	switch {
 	case f.json:
-		return jsonOf(p, lintView)
+		return cli.JSONOf(p, lintView)
 	case f.sarif:
 		return sarifOf(p)
 	case f.format == "github":
-		return listing[lintRow]{func(one *lintRow) error { return writeAnnotation(p.stdout, one) }, func() error { return nil }}
-	case isTerminal(p.stdout):
-		return newLintPage(p.stdout).listing()
+		return cli.Listing[lintRow]{Write: func(one *lintRow) error { return writeAnnotation(p.Stdout, one) }, End: func() error { return nil }}
+	case cli.IsTerminal(p.Stdout):
+		return newLintPage(p.Stdout).listing()
 	}
 	titles := []string{"PLACE", "VERDICT", "STATEMENT", "WHY"}
 	if f.proof.dsn != "" {
 		titles = append(titles, "PROOF")
 	}
-	return sheetOf(newSheet(p, titles, ""), func(one *lintRow) []string {
-		why := plainLine(advice(one.Finding))
+	return cli.SheetOf(cli.NewSheet(p, titles, ""), func(one *lintRow) []string {
+		why := cli.PlainLine(advice(one.Finding))
 		if more := one.again(); more != "" {
 			why += "; " + more
 		}
-		cells := []string{plainLine(fmt.Sprintf("%s:%d", one.File, one.Line)), one.Verdict.String(), plainLine(shorten(one.Text, statementWidth)), why + " [" + one.Rule + "]"}
+		cells := []string{cli.PlainLine(fmt.Sprintf("%s:%d", one.File, one.Line)), one.Verdict.String(), cli.PlainLine(cli.Shorten(one.Text, statementWidth)), why + " [" + one.Rule + "]"}
 		if f.proof.dsn != "" {
 			cells = append(cells, proofCell(one.Finding))
 		}

@@ -1,4 +1,4 @@
-package command
+package lintcmd
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/lint"
 )
 
@@ -117,22 +118,22 @@ type (
 const lintManual = "https://github.com/semel-dev/semel/blob/main/docs/lint.md"
 
 // sarifOf collects findings, and writes them as one log. Safe statements are left out.
-func sarifOf(p *process) listing[lintRow] {
+func sarifOf(p *cli.Process) cli.Listing[lintRow] {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Bases.Root.Description.Text = "the folder in which semel lint was run"
 	run.Tool.Driver = sarifDriver{Name: "semel lint", InformationURI: lintManual, Rules: sarifRules()}
-	return listing[lintRow]{func(one *lintRow) error {
+	return cli.Listing[lintRow]{Write: func(one *lintRow) error {
 		if one.Verdict >= lint.CannotTell || one.Rule == lint.NotNeeded {
 			run.Results = append(run.Results, run.result(one))
 		}
 		return nil
-	}, func() error {
+	}, End: func() error {
 		if all := len(run.Results); all > maxSARIF {
 			slices.SortStableFunc(run.Results, func(a, b sarifResult) int { return severity(&b) - severity(&a) })
 			run.Results = run.Results[:maxSARIF]
-			fmt.Fprintf(p.stderr, "The log has the %d worst of %d results: GitHub refuses a log with more.\n", maxSARIF, all) //nolint:errcheck // a remark.
+			fmt.Fprintf(p.Stderr, "The log has the %d worst of %d results: GitHub refuses a log with more.\n", maxSARIF, all) //nolint:errcheck // a remark.
 		}
-		encoder := json.NewEncoder(p.stdout)
+		encoder := json.NewEncoder(p.Stdout)
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(sarifLog{

@@ -1,4 +1,4 @@
-package command
+package lintcmd
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/lint"
 )
 
@@ -24,8 +25,8 @@ const (
 
 func newLintPage(w io.Writer) *lintPage { return &lintPage{w: bufio.NewWriter(w)} }
 
-func (l *lintPage) listing() listing[lintRow] {
-	return listing[lintRow]{l.row, func() error {
+func (l *lintPage) listing() cli.Listing[lintRow] {
+	return cli.Listing[lintRow]{Write: l.row, End: func() error {
 		if l.file == "" {
 			fmt.Fprintln(l.w, "Every statement is safe to run twice, known or answered.") //nolint:errcheck // Flush returns it.
 		}
@@ -40,7 +41,7 @@ func (l *lintPage) row(one *lintRow) error {
 			fmt.Fprintln(l.w) //nolint:errcheck // Flush returns it.
 		}
 		l.file = one.File
-		fmt.Fprintln(l.w, plainLine(one.File)) //nolint:errcheck // Flush returns it.
+		fmt.Fprintln(l.w, cli.PlainLine(one.File)) //nolint:errcheck // Flush returns it.
 	}
 	verdict := one.Verdict.String()
 	switch {
@@ -51,20 +52,20 @@ func (l *lintPage) row(one *lintRow) error {
 	case one.known:
 		verdict = "known"
 	}
-	statement := shorten(plainLine(one.Text), pageWidth-marginWidth)
+	statement := cli.Shorten(cli.PlainLine(one.Text), pageWidth-marginWidth)
 	fmt.Fprintf(l.w, "%6d  %-11s %s\n", one.Line, verdict, statement) //nolint:errcheck // Flush returns it.
-	l.paragraph("", plainLine(one.Why)+" ["+one.Rule+"]")
+	l.paragraph("", cli.PlainLine(one.Why)+" ["+one.Rule+"]")
 	if more := one.again(); more != "" {
 		l.paragraph("", more)
 	}
 	if one.Answer != "" {
-		l.paragraph("", "answered: "+plainLine(one.Answer))
+		l.paragraph("", "answered: "+cli.PlainLine(one.Answer))
 	}
 	if proof := proofCell(one.Finding); proof != "" {
 		l.paragraph("", "run twice: "+proof)
 	}
 	if one.Guard != "" && one.open() {
-		l.paragraph("→ ", plainLine(one.Guard))
+		l.paragraph("→ ", cli.PlainLine(one.Guard))
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/semel-dev/semel/internal/lint/gocheck"
-	"github.com/semel-dev/semel/internal/lint/gosql"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/gocheck"
+	"github.com/semel-dev/semel/lint/internal/gosql"
 )
 
 // notCompiled is the rule of a finding for a package that does not compile, of which no statement is judged.
@@ -42,7 +42,7 @@ func Run(ctx context.Context, paths []string, o *lint.Options) ([]lint.Finding, 
 		}
 	}
 	for _, l := range loads {
-		found, err := l.run(ctx, newChecks(o))
+		found, err := l.analyze(ctx, newChecks(o))
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ const (
 	analysed = packages.LoadSyntax | packages.NeedModule
 )
 
-// run analyses the packages of a load, and those of the same module that they import, for what those know of SQL.
-func (l *load) run(ctx context.Context, c *checks) ([]lint.Finding, error) {
+// analyze analyses the packages of a load, and those of the same module that they import, for what those know of SQL.
+func (l *load) analyze(ctx context.Context, c *checks) ([]lint.Finding, error) {
 	named, err := l.load(ctx, listed, l.patterns)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package vet finds statements in Go programs that are not safe to run twice.
 //
-// [Analyzers] returns analyzers for multichecker, go vet and golangci-lint; cmd/semelvet is such a command. [Run] is
+// [Analyzers] returns analyzers for multichecker, go vet and golangci-lint; lint/cmd/semelvet is such a command. [Run] is
 // semel lint: it judges the Go packages and the .sql files of paths together. docs/lint.md says which calls and texts
 // are understood.
 package vet
@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/semel-dev/semel/internal/lint/config"
-	"github.com/semel-dev/semel/internal/lint/gocheck"
-	"github.com/semel-dev/semel/internal/lint/gosql"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/config"
+	"github.com/semel-dev/semel/lint/internal/gocheck"
+	"github.com/semel-dev/semel/lint/internal/gosql"
 )
 
 // page has every rule.

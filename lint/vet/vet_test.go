@@ -32,7 +32,7 @@ func module(t *testing.T, files map[string]string, needs ...stub) string {
 		files["go.mod"] += fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => ./%s\n", s.path, s.path, own)
 		files[own+"go.mod"] = "module " + s.path + "\n\ngo 1.26\n"
 		for _, name := range s.files {
-			text, err := os.ReadFile(filepath.Join("../../internal/lint", s.folder, name))
+			text, err := os.ReadFile(filepath.Join("../../lint/internal", s.folder, name))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/config"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/config"
 )
 
 // options adds the flags of semelvet to those of the analyzers.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/config"
+	"github.com/semel-dev/semel/lint/internal/config"
 )
 
 // maxSchemaFiles bounds how many files are looked at for the version.

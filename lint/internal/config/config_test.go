@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/config"
+	"github.com/semel-dev/semel/lint/internal/config"
 )
 
 func write(t *testing.T, path, text string) string {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/semel-dev/semel/internal/lint/gosql"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/gosql"
 )
 
 // The rules of the checks.
@@ -38,13 +38,13 @@ func New(sql *analysis.Analyzer, guards func() []string) *analysis.Analyzer {
 		Name:       "semelgo",
 		Doc:        "find what runs a statement twice that is not safe to run twice",
 		Requires:   []*analysis.Analyzer{sql},
-		Run:        func(pass *analysis.Pass) (any, error) { return run(pass, sql, guards()) },
+		Run:        func(pass *analysis.Pass) (any, error) { return analyze(pass, sql, guards()) },
 		ResultType: reflect.TypeFor[*Result](),
 		FactTypes:  []analysis.Fact{(*program)(nil)},
 	}
 }
 
-func run(pass *analysis.Pass, sql *analysis.Analyzer, guards []string) (any, error) {
+func analyze(pass *analysis.Pass, sql *analysis.Analyzer, guards []string) (any, error) {
 	known := &program{}
 	for _, imported := range pass.Pkg.Imports() {
 		var p program

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/semel-dev/semel/internal/lint/gosql"
-	"github.com/semel-dev/semel/internal/lint/judge"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/gosql"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // collector reads one package.
@@ -81,7 +81,7 @@ func (c *collector) functions() {
 	}
 	for d, fn := range c.declarations() {
 		f := c.scan(d.Body)
-		f.ID, f.Name, f.At = fn.FullName(), nameOf(fn), placeOf(c.pass.Fset, d.Name.Pos())
+		f.ID, f.Name, f.At = fn.FullName(), nameOf(fn), lineOf(c.pass.Fset, d.Name.Pos())
 		f.Guarded, f.Registers = f.Guarded || c.isGuard(fn), c.registers(d.Body)
 		c.add(f)
 		if n := c.posted(d.Type, d.Body); n != nil {
@@ -214,7 +214,7 @@ var runsOnly = regexp.MustCompile(`^(Must|Named|Tx)*Exec`)
 // writes returns the statements of a call that are not known to be safe.
 func (c *collector) writes(call *gosql.Call) []write {
 	var all []write
-	at := placeOf(c.pass.Fset, call.Expr.Pos())
+	at := lineOf(c.pass.Fset, call.Expr.Pos())
 	for i := range call.Findings {
 		f := &call.Findings[i]
 		if !f.Open() || f.Verdict == lint.CannotTell && len(call.Writes) == 0 {

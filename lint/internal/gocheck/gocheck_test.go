@@ -10,9 +10,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
-	"github.com/semel-dev/semel/internal/lint/gocheck"
-	"github.com/semel-dev/semel/internal/lint/gosql"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/gocheck"
+	"github.com/semel-dev/semel/lint/internal/gosql"
 )
 
 // reporting returns an analyzer that reports the open findings: those of other packages at the package clause.

@@ -93,15 +93,15 @@ func (g *graph) guarded(r *route) bool {
 	})
 }
 
-// step is one function on the way from a handler to a statement.
-type step struct {
+// visit is one function on the way from a handler to a statement.
+type visit struct {
 	f    *function
-	from *step
+	from *visit
 }
 
 // reach returns the shortest way from a handler to its worst write, and how many more writes it reaches.
-func (g *graph) reach(start *function) (end *step, w write, more int) {
-	queue, seen := []*step{{f: start}}, map[*function]bool{start: true}
+func (g *graph) reach(start *function) (end *visit, w write, more int) {
+	queue, seen := []*visit{{f: start}}, map[*function]bool{start: true}
 	for len(queue) > 0 {
 		s := queue[0]
 		queue = queue[1:]
@@ -117,7 +117,7 @@ func (g *graph) reach(start *function) (end *step, w write, more int) {
 				continue
 			}
 			seen[next] = true
-			queue = append(queue, &step{f: next, from: s})
+			queue = append(queue, &visit{f: next, from: s})
 		}
 	}
 	return end, w, more - 1
@@ -145,7 +145,7 @@ func (g *graph) handlers(p *program) (found []lint.Finding) {
 	return found
 }
 
-func unguarded(r *route, end *step, w write, more int) lint.Finding {
+func unguarded(r *route, end *visit, w write, more int) lint.Finding {
 	var way []string
 	for s := end; s.from != nil; s = s.from {
 		way = append(way, fmt.Sprintf("%s (%s)", s.f.Name, s.f.At))
@@ -178,7 +178,7 @@ func what(w write) string {
 }
 
 // String is the place as a message names it.
-func (p place) String() string {
+func (p sourceLine) String() string {
 	return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(p.File)), path.Base(p.File)), p.Line)
 }
 

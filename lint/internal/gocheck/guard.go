@@ -31,13 +31,13 @@ func guardsIn(path, name string) bool {
 	}
 	switch {
 	case path == "":
-		return slices.Contains([]string{"Do", "DoTx", "Begin", "BeginTx", "Seize", "ClaimFrom", "TxClaimFrom", "FenceFrom"}, name)
+		return slices.Contains([]string{"Do", "DoTx", "Begin", "BeginTx", "ClaimFrom", "TxClaimFrom", "FenceFrom"}, name)
 	case path == "/semelhttp":
 		return name == "Handler"
 	case path == "/flow":
 		return slices.Contains([]string{"Start", "Accept", "Tx", "Call", "Finish", "Each"}, name)
 	case strings.HasPrefix(path, "/store/"):
-		return slices.Contains([]string{"Do", "Run", "Exec", "Join", "JoinPgx", "TxFrom", "SQLTxFrom"}, name)
+		return slices.Contains([]string{"Do", "Run", "Exec", "Join", "TxFrom", "SQLTxFrom"}, name)
 	}
 	return path == "/inbox" || path == "/dbguard" || strings.HasSuffix(path, "/semelgrpc") || strings.HasPrefix(path, "/adapters/")
 }

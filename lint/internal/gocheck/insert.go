@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/judge"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // lookup is a SELECT on one table, or a call of a function that does only this.
@@ -262,7 +262,7 @@ func (i *inserts) insert(call *ast.CallExpr) {
 		for n := range one.Findings {
 			f := &one.Findings[n]
 			if f.Rule == string(judge.NoUniqueKey) && len(one.Writes) == 1 {
-				i.decided(call, one.Writes[0], placeOf(i.pass.Fset, call.Pos()), f.Text)
+				i.decided(call, one.Writes[0], lineOf(i.pass.Fset, call.Pos()), f.Text)
 			}
 		}
 	}
@@ -280,13 +280,13 @@ func (i *inserts) insert(call *ast.CallExpr) {
 }
 
 // decided reports an INSERT into a table that a lookup decides over.
-func (i *inserts) decided(call *ast.CallExpr, table string, at place, text string) {
+func (i *inserts) decided(call *ast.CallExpr, table string, at sourceLine, text string) {
 	for l := range i.absent {
 		if l.table != table || i.seen[call] {
 			continue
 		}
 		i.seen[call] = true
-		here, asked := placeOf(i.pass.Fset, call.Pos()), placeOf(i.pass.Fset, l.at)
+		here, asked := lineOf(i.pass.Fset, call.Pos()), lineOf(i.pass.Fset, l.at)
 		i.findings = append(i.findings, located{pos: call.Pos(), Finding: lint.Finding{
 			File: here.File, Line: here.Line, Column: here.Column, Text: short(text), Verdict: lint.NotSafe, Rule: CheckThenInsert,
 			Why:   fmt.Sprintf("%s is asked at %s, and the INSERT at %s relies on the answer: two callers at once both find nothing and both insert, and no unique key stops the second", table, asked, at),

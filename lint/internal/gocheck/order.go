@@ -117,10 +117,10 @@ func (c *collector) makesKey(x ast.Expr) bool {
 
 // unkeyed notes a retry around what makes keys, until package main knows whether the keys come from elsewhere.
 func (c *collector) unkeyed(retry, keys ast.Expr, kind string) {
-	at := placeOf(c.pass.Fset, retry.Pos())
+	at := lineOf(c.pass.Fset, retry.Pos())
 	f := lint.Finding{
 		File: at.File, Line: at.Line, Column: at.Column, Text: short(types.ExprString(retry)), Verdict: lint.NotSafe, Rule: InterceptorOrder,
-		Why:   "this " + kind + " repeats a request outside of the one that makes its key (" + placeOf(c.pass.Fset, keys.Pos()).String() + "): each attempt has another key, and the server takes it for another wish",
+		Why:   "this " + kind + " repeats a request outside of the one that makes its key (" + lineOf(c.pass.Fset, keys.Pos()).String() + "): each attempt has another key, and the server takes it for another wish",
 		Guard: "put the one that makes the key before the one that repeats, or make the key outside of both with semelhttp.NewIntent",
 	}
 	if reason, ok := c.sql.Answer(retry.Pos()); ok {

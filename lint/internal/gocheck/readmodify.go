@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/gosql"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/gosql"
 )
 
 // origin names the source of a value: a column of a row that was read, or with an empty column the row as a struct.
@@ -349,11 +349,11 @@ func (m *modifies) sameRow(u, read *query) bool {
 
 // lost reports the call that may take back what another one wrote.
 func (m *modifies) lost(call *ast.CallExpr, text, table, column string, read *query) {
-	here := placeOf(m.pass.Fset, call.Pos())
+	here := lineOf(m.pass.Fset, call.Pos())
 	m.findings = append(m.findings, located{pos: call.Pos(), Finding: lint.Finding{
 		File: here.File, Line: here.Line, Column: here.Column, Text: short(text), Verdict: lint.NotSafe, Rule: ReadModifyWrite,
 		Why: fmt.Sprintf("%s of %s is read at %s, and what was computed from it in Go is written back: of two callers at once both read the same, and what one of them wrote is lost",
-			column, table, placeOf(m.pass.Fset, read.at)),
+			column, table, lineOf(m.pass.Fset, read.at)),
 		Guard: "let the UPDATE compute it, with a guard (SET n = n - 5 WHERE id = 1 AND n >= 5), read with FOR UPDATE in the same transaction, or compare a version in the condition",
 	}})
 }

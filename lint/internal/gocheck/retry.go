@@ -63,7 +63,7 @@ func (l *loop) check() {
 			continue
 		}
 		if call, w, ok := l.repeats(assign, transactions); ok {
-			l.reportRetry(call, w, "the loop at "+placeOf(l.pass.Fset, l.around.Pos()).String())
+			l.reportRetry(call, w, "the loop at "+lineOf(l.pass.Fset, l.around.Pos()).String())
 			return
 		}
 	}
@@ -329,7 +329,7 @@ func (g *graph) unsafe(id string) (w write, ok bool) {
 }
 
 func (c *collector) reportRetry(call *ast.CallExpr, w write, by string) {
-	at := placeOf(c.pass.Fset, call.Pos())
+	at := lineOf(c.pass.Fset, call.Pos())
 	why := fmt.Sprintf("%s repeats this after any error, even when the write went through and only its answer was lost; %s (%s) is not safe to run twice (%s)", by, w.Text, w.At, w.Rule)
 	if calledName(call) == "Commit" {
 		why = fmt.Sprintf("%s begins again after any error of the commit, even when it went through and only its answer was lost; %s (%s) is not safe to run twice (%s)", by, w.Text, w.At, w.Rule)

@@ -68,7 +68,7 @@ func (c *collector) byLibrary(g *graph, call *ast.CallExpr, lib retryLibrary) {
 			return true
 		}
 		if w, ok := c.unsafe(g, inner); ok {
-			c.reportRetry(inner, w, lib.path+" at "+placeOf(c.pass.Fset, call.Pos()).String())
+			c.reportRetry(inner, w, lib.path+" at "+lineOf(c.pass.Fset, call.Pos()).String())
 			return false
 		}
 		return true
@@ -134,7 +134,7 @@ func (c *collector) posts(call *ast.CallExpr, fn *types.Func) {
 	if method == "" || c.choosesRetries() {
 		return
 	}
-	at := placeOf(c.pass.Fset, call.Pos())
+	at := lineOf(c.pass.Fset, call.Pos())
 	c.findings = append(c.findings, located{pos: call.Pos(), Finding: lint.Finding{
 		File: at.File, Line: at.Line, Column: at.Column, Text: short(types.ExprString(call)), Verdict: lint.CannotTell, Rule: RetryLoop,
 		Why:   "go-retryablehttp sends this " + method + " again after errors and 5xx answers, without an Idempotency-Key: the server cannot tell a repetition from a second wish",

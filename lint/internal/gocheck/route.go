@@ -145,7 +145,7 @@ func (c *collector) chained(call *ast.CallExpr) (registration, bool) {
 func (c *collector) route(r registration) (covered bool) {
 	f := &function{}
 	for _, h := range r.handlers {
-		f.take(c.handler(h, r.asks, trail{}))
+		f.adopt(c.handler(h, r.asks, trail{}))
 	}
 	covered = !slices.ContainsFunc(r.handlers, c.holdsRouter)
 	if r.asks && f.Writes == nil && f.Calls == nil {
@@ -157,7 +157,7 @@ func (c *collector) route(r registration) (covered bool) {
 }
 
 func (c *collector) addRoute(r *route, at *ast.CallExpr) {
-	r.At, r.Text, r.pos = placeOf(c.pass.Fset, at.Pos()), short(types.ExprString(at)), at.Pos()
+	r.At, r.Text, r.pos = lineOf(c.pass.Fset, at.Pos()), short(types.ExprString(at)), at.Pos()
 	r.Handler.At = r.At
 	c.summary.Routes = append(c.summary.Routes, r)
 }
@@ -190,7 +190,7 @@ func (c *collector) handler(x ast.Expr, asks bool, followed trail) *function {
 	ast.Inspect(x, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.FuncLit); ok {
 			if part := c.posted(literal.Type, literal.Body); asks && part != nil {
-				f.take(part)
+				f.adopt(part)
 			}
 			return false
 		}
@@ -198,10 +198,10 @@ func (c *collector) handler(x ast.Expr, asks bool, followed trail) *function {
 		if !ok {
 			return true
 		}
-		f.take(c.served(e, asks))
+		f.adopt(c.served(e, asks))
 		if name, ok := e.(*ast.Ident); ok && c.isFunction(name) && followed.follow(c.pass.TypesInfo.Uses[name]) {
 			for _, value := range c.assigned[c.pass.TypesInfo.Uses[name]] {
-				f.take(c.handler(value, asks, followed))
+				f.adopt(c.handler(value, asks, followed))
 			}
 		}
 		return true
@@ -209,8 +209,8 @@ func (c *collector) handler(x ast.Expr, asks bool, followed trail) *function {
 	return f
 }
 
-// take adds what another function does.
-func (f *function) take(g *function) {
+// adopt adds what another function does.
+func (f *function) adopt(g *function) {
 	f.Writes, f.Calls = append(f.Writes, g.Writes...), append(f.Calls, g.Calls...)
 }
 

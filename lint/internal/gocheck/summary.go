@@ -41,7 +41,7 @@ type summary struct {
 // function holds the writes in the body of a function, and the functions that it mentions.
 type function struct {
 	ID, Name string
-	At       place
+	At       sourceLine
 	Writes   []write
 	Calls    []edge
 	// Guarded reports that the function passes a guard: what it does counts as done once.
@@ -56,7 +56,7 @@ type function struct {
 
 // write is a statement that may not be safe to run twice.
 type write struct {
-	At      place
+	At      sourceLine
 	Verdict lint.Verdict
 	Rule    string
 	Text    string
@@ -73,7 +73,7 @@ type edge struct {
 // route is one registration of a handler.
 type route struct {
 	What    string // "POST /orders", or a gRPC method
-	At      place
+	At      sourceLine
 	Handler *function
 	Text    string
 	Answer  string
@@ -106,15 +106,15 @@ type contract struct {
 	Methods []method
 }
 
-// place is a position that survives the package.
-type place struct {
+// sourceLine is a position that survives the package.
+type sourceLine struct {
 	File         string
 	Line, Column int
 }
 
-func placeOf(fset *token.FileSet, pos token.Pos) place {
+func lineOf(fset *token.FileSet, pos token.Pos) sourceLine {
 	at := fset.Position(pos)
-	return place{File: filepath.ToSlash(at.Filename), Line: at.Line, Column: at.Column}
+	return sourceLine{File: filepath.ToSlash(at.Filename), Line: at.Line, Column: at.Column}
 }
 
 // merge adds the packages that q knows.

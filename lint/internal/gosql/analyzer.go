@@ -23,7 +23,7 @@ func New(o *lint.Options) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:       "semelsql",
 		Doc:        "find the calls that hand SQL to a database, and judge whether the statements are safe to run twice",
-		Run:        s.run,
+		Run:        s.analyze,
 		ResultType: reflect.TypeFor[*Result](),
 		FactTypes:  []analysis.Fact{(*takesSQL)(nil), (*namesTable)(nil), (*isPlaceholders)(nil)},
 	}
@@ -44,8 +44,8 @@ func (s *settings) tables() (*lint.Schema, error) {
 	return s.schema, s.err
 }
 
-func (s *settings) run(pass *analysis.Pass) (of any, err error) {
-	result := &Result{answers: readAnswers(pass.Fset, pass.Files)}
+func (s *settings) analyze(pass *analysis.Pass) (of any, err error) {
+	result := &Result{answers: readSafeComments(pass.Fset, pass.Files)}
 	if !reachesSQL(pass) {
 		return result, nil
 	}

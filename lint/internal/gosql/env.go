@@ -11,12 +11,11 @@ import (
 type env struct {
 	vars  map[*types.Var]value
 	lists map[*types.Var][]value // parameters that are lists, which the function only reads
-	funcs map[*types.Var]*ast.FuncLit
-	dead  bool // the place is not reached
+	dead  bool                   // the place is not reached
 }
 
 func (e *env) clone() *env {
-	return &env{vars: maps.Clone(e.vars), lists: e.lists, funcs: e.funcs, dead: e.dead}
+	return &env{vars: maps.Clone(e.vars), lists: e.lists, dead: e.dead}
 }
 
 // join returns what holds behind two branches.

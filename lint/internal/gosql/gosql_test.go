@@ -7,8 +7,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 
-	"github.com/semel-dev/semel/internal/lint/gosql"
 	"github.com/semel-dev/semel/lint"
+	"github.com/semel-dev/semel/lint/internal/gosql"
 )
 
 // reporting returns an analyzer that reports every finding, and the texts that are not known.

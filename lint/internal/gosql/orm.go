@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/tools/go/types/typeutil"
 
-	"github.com/semel-dev/semel/internal/lint/gormmodel"
+	"github.com/semel-dev/semel/lint/internal/gormmodel"
 )
 
 // orm is the package of GORM.
@@ -21,7 +21,7 @@ type ormCall struct {
 	call  *ast.CallExpr
 	verb  string
 	args  []ast.Expr
-	steps []step
+	steps []chainCall
 	model types.Type // T of gorm.G[T]
 	scope *scope
 	env   *env
@@ -30,8 +30,8 @@ type ormCall struct {
 	assumes []string
 }
 
-// step is one call of a chain.
-type step struct {
+// chainCall is one call of a chain.
+type chainCall struct {
 	name   string
 	args   []ast.Expr
 	spread bool // args...
@@ -88,7 +88,7 @@ func (p *program) ormSite(call *ast.CallExpr, f *types.Func, e *env) *ormCall {
 	}
 	c.chain(receiver(call), map[*types.Var]ast.Expr{}, 0)
 	switch {
-	case slices.ContainsFunc(c.steps, func(s step) bool { return s.name == "Raw" }): // its text is judged
+	case slices.ContainsFunc(c.steps, func(s chainCall) bool { return s.name == "Raw" }): // its text is judged
 		return nil
 	case of == "Association":
 		c.unknown = "the rows that " + describe(call.Fun) + " writes, which depend on the association and on what it holds"
@@ -135,7 +135,7 @@ func (c *ormCall) chain(x ast.Expr, bound map[*types.Var]ast.Expr, depth int) {
 func (c *ormCall) called(call *ast.CallExpr, bound map[*types.Var]ast.Expr, depth int) {
 	if fn, _ := c.p.ormMethod(call); fn != nil {
 		c.chain(receiver(call), bound, depth+1)
-		c.steps = append(c.steps, step{name: fn.Name(), args: call.Args, spread: call.Ellipsis.IsValid()})
+		c.steps = append(c.steps, chainCall{name: fn.Name(), args: call.Args, spread: call.Ellipsis.IsValid()})
 		return
 	}
 	fn, _ := typeutil.Callee(c.p.pass.TypesInfo, call).(*types.Func)
@@ -146,7 +146,7 @@ func (c *ormCall) called(call *ast.CallExpr, bound map[*types.Var]ast.Expr, dept
 	if fn.Pkg() != nil && fn.Pkg().Path() == orm && fn.Name() == "G" { // it begins a statement of its own
 		if t := c.p.instance(call); t != nil {
 			c.model = t
-			c.steps = append(c.steps, step{name: "Clauses", args: call.Args[1:], spread: call.Ellipsis.IsValid()})
+			c.steps = append(c.steps, chainCall{name: "Clauses", args: call.Args[1:], spread: call.Ellipsis.IsValid()})
 		}
 		return
 	}
@@ -289,10 +289,10 @@ func (c *ormCall) startsWith(call *ast.CallExpr, v *types.Var) bool {
 }
 
 // links returns the calls of a chain that begins with a variable.
-func (c *ormCall) links(call *ast.CallExpr) (all []step) {
+func (c *ormCall) links(call *ast.CallExpr) (all []chainCall) {
 	for {
 		fn, _ := c.p.ormMethod(call)
-		all = append(all, step{name: fn.Name(), args: call.Args, spread: call.Ellipsis.IsValid()})
+		all = append(all, chainCall{name: fn.Name(), args: call.Args, spread: call.Ellipsis.IsValid()})
 		inner, ok := ast.Unparen(receiver(call)).(*ast.CallExpr)
 		if !ok {
 			slices.Reverse(all)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/gormmodel"
+	"github.com/semel-dev/semel/lint/internal/gormmodel"
 )
 
 // keyed adds the conditions on the primary key of a value, as far as it is set.
@@ -262,19 +262,7 @@ func (w *ormWriter) current(in *content, f *gormmodel.Field) value {
 func (w *ormWriter) upsertAll(plan *ormPlan) value {
 	columns, values := w.inserted(plan, plan.dest, plan.selection(true))
 	out := concat(concat(literal("INSERT INTO "), w.into(plan.table)), w.rows(columns, values))
-	set, _ := w.conflictSet(plan, map[string]ast.Expr{"UpdateAll": ast.NewIdent("true")}, columns)
-	if w.d == dialect.MySQL {
-		if len(set) == 0 {
-			set = w.itself(plan)
-		}
-		return concat(concat(out, literal(" ON DUPLICATE KEY UPDATE ")), w.sets(set))
-	}
-	target, _ := w.target(plan, map[string]ast.Expr{"UpdateAll": ast.NewIdent("true")})
-	out = concat(out, target)
-	if len(set) == 0 {
-		return concat(out, literal(" DO NOTHING"))
-	}
-	return concat(concat(out, literal(" DO UPDATE SET ")), w.sets(set))
+	return concat(out, w.conflict(plan, map[string]ast.Expr{"UpdateAll": ast.NewIdent("true")}, columns))
 }
 
 // remove writes DELETE, or the UPDATE of a soft delete.
@@ -288,7 +276,7 @@ func (w *ormWriter) remove(plan *ormPlan) value {
 	}
 	plan.hooks("Delete")
 	if len(w.args) > 1 {
-		w.where(step{name: "Where", args: w.args[1:], spread: w.call.Ellipsis.IsValid()}, plan)
+		w.where(chainCall{name: "Where", args: w.args[1:], spread: w.call.Ellipsis.IsValid()}, plan)
 	}
 	if deleted := plan.model.Deleted(); deleted != nil && !plan.unscoped {
 		w.keyed(plan.dest, plan)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	rules "github.com/semel-dev/semel/internal/lint/judge"
 	"github.com/semel-dev/semel/lint"
+	rules "github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // checkThenInsert is the rule of FirstOrCreate without a unique key, which package gocheck has for statements.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/gormmodel"
+	"github.com/semel-dev/semel/lint/internal/gormmodel"
 )
 
 // ormPlan holds what the chain of a call says of its statement.
@@ -51,7 +51,7 @@ func (w *ormWriter) read() *ormPlan {
 		}
 	}
 	for _, s := range w.steps {
-		w.step(s, plan)
+		w.readCall(s, plan)
 	}
 	if plan.model != nil && plan.model.Unknown != "" && plan.unknown == "" && (plan.table == "" || plan.model.Table != "") {
 		plan.unknown = plan.model.Unknown
@@ -76,8 +76,8 @@ func (w *ormWriter) destination() ast.Expr {
 	return nil
 }
 
-// step reads one call.
-func (w *ormWriter) step(s step, plan *ormPlan) {
+// readCall reads one call.
+func (w *ormWriter) readCall(s chainCall, plan *ormPlan) {
 	if s.unsure && s.name != "Where" && s.name != "Not" && !neutral(s.name) {
 		plan.lacks(s.name + ", which is called sometimes")
 		return
@@ -137,7 +137,7 @@ func (p *ormPlan) lacks(what string) {
 }
 
 // name reads the name that a call gets.
-func (w *ormWriter) name(s step, plan *ormPlan) string {
+func (w *ormWriter) name(s chainCall, plan *ormPlan) string {
 	if len(s.args) == 1 {
 		if name, ok := w.p.eval(s.args[0], w.env).single(); ok && name != "" {
 			return name
@@ -148,10 +148,10 @@ func (w *ormWriter) name(s step, plan *ormPlan) string {
 }
 
 // names reads the columns of Select and Omit.
-func (w *ormWriter) names(s step, plan *ormPlan) (all []string) {
+func (w *ormWriter) names(s chainCall, plan *ormPlan) (all []string) {
 	for _, x := range s.args {
 		if lit, ok := ast.Unparen(x).(*ast.CompositeLit); ok {
-			all = append(all, w.names(step{args: lit.Elts}, plan)...)
+			all = append(all, w.names(chainCall{args: lit.Elts}, plan)...)
 			continue
 		}
 		name, ok := w.p.eval(x, w.env).single()
@@ -164,7 +164,7 @@ func (w *ormWriter) names(s step, plan *ormPlan) (all []string) {
 }
 
 // clauses reads a call of Clauses.
-func (w *ormWriter) clauses(s step, plan *ormPlan) {
+func (w *ormWriter) clauses(s chainCall, plan *ormPlan) {
 	for _, x := range s.args {
 		x = ast.Unparen(x)
 		if u, ok := x.(*ast.UnaryExpr); ok {
@@ -195,7 +195,7 @@ func (w *ormWriter) clauses(s step, plan *ormPlan) {
 }
 
 // session reads the settings of a session.
-func (w *ormWriter) session(s step, plan *ormPlan) {
+func (w *ormWriter) session(s chainCall, plan *ormPlan) {
 	x := ast.Unparen(s.args[0])
 	if u, ok := x.(*ast.UnaryExpr); ok {
 		x = ast.Unparen(u.X)
@@ -225,7 +225,7 @@ func (w *ormWriter) session(s step, plan *ormPlan) {
 }
 
 // scopes reads the functions of Scopes: literals and functions of the package that return a chain.
-func (w *ormWriter) scopes(s step, plan *ormPlan) {
+func (w *ormWriter) scopes(s chainCall, plan *ormPlan) {
 	for _, x := range s.args {
 		inner := &ormCall{p: w.p, call: w.call, scope: w.scope, env: w.env}
 		result := w.p.scopeResult(x)
@@ -238,7 +238,7 @@ func (w *ormWriter) scopes(s step, plan *ormPlan) {
 			continue
 		}
 		for _, one := range inner.steps {
-			w.step(one, plan)
+			w.readCall(one, plan)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/tools/go/types/typeutil"
 
-	"github.com/semel-dev/semel/internal/lint/gormmodel"
+	"github.com/semel-dev/semel/lint/internal/gormmodel"
 )
 
 // content holds what is known of a value that a call of GORM gets: a model, a list of them, or a map.
@@ -215,7 +215,7 @@ func (c *ormCall) passes(e *event, out *content, certain bool) {
 	out.whole = false
 	inner := &ormCall{p: c.p, call: e.call, scope: c.scope, env: c.env}
 	inner.chain(receiver(e.call), nil, 0)
-	if inner.unknown != "" || slices.ContainsFunc(inner.steps, func(s step) bool {
+	if inner.unknown != "" || slices.ContainsFunc(inner.steps, func(s chainCall) bool {
 		return s.name == "Preload" || s.name == "Joins" || s.name == "InnerJoins" || s.name == "Scopes"
 	}) {
 		out.linked = true

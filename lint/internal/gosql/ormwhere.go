@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/gormmodel"
+	"github.com/semel-dev/semel/lint/internal/gormmodel"
 )
 
 // condition is one part of a WHERE.
@@ -19,7 +19,7 @@ type condition struct {
 }
 
 // where reads one call of Where, Not or Or, or the conditions behind the value of another method.
-func (w *ormWriter) where(s step, plan *ormPlan) {
+func (w *ormWriter) where(s chainCall, plan *ormPlan) {
 	if len(s.args) == 0 {
 		return
 	}

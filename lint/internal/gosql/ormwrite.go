@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/gormmodel"
+	"github.com/semel-dev/semel/lint/internal/gormmodel"
 )
 
 // assignment is a column with its new value.
@@ -131,7 +131,7 @@ func (w *ormWriter) create(plan *ormPlan, in *content) value {
 	}
 	out = concat(out, w.rows(columns, values))
 	if plan.conflict != nil {
-		out = concat(out, w.conflict(plan, columns))
+		out = concat(out, w.conflict(plan, w.literal(plan.conflict).fields, columns))
 	}
 	return out
 }
@@ -251,9 +251,8 @@ func (w *ormWriter) zero(f *gormmodel.Field) value {
 	return w.param()
 }
 
-// conflict writes clause.OnConflict, or what MySQL has in its place.
-func (w *ormWriter) conflict(plan *ormPlan, columns []*gormmodel.Field) value {
-	fields := w.literal(plan.conflict).fields
+// conflict writes clause.OnConflict with these fields, or what MySQL has in its place.
+func (w *ormWriter) conflict(plan *ormPlan, fields map[string]ast.Expr, columns []*gormmodel.Field) value {
 	set, known := w.conflictSet(plan, fields, columns)
 	if !known {
 		plan.lacks("what ON CONFLICT sets")

@@ -13,7 +13,7 @@ type Result struct {
 	// Err says why not every call was judged.
 	Err error
 
-	answers *answers
+	answers *safeComments
 }
 
 // Call is one place that hands SQL to a database.

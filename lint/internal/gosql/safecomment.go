@@ -11,19 +11,19 @@ import (
 	"github.com/semel-dev/semel/lint"
 )
 
-// answers are the comments //semel:safe of a package.
-type answers struct {
+// safeComments are the comments //semel:safe of a package.
+type safeComments struct {
 	fset *token.FileSet
-	all  map[place]*answer
+	all  map[commentLine]*safeComment
 }
 
-type place struct {
+type commentLine struct {
 	file string
 	line int
 }
 
-type answer struct {
-	place
+type safeComment struct {
+	commentLine
 	column int
 	reason string
 	used   bool
@@ -31,15 +31,15 @@ type answer struct {
 
 var answerMark = regexp.MustCompile(`^//[ \t]*semel:safe\b[ \t]*(.*)$`)
 
-func readAnswers(fset *token.FileSet, files []*ast.File) *answers {
-	a := &answers{fset: fset, all: map[place]*answer{}}
+func readSafeComments(fset *token.FileSet, files []*ast.File) *safeComments {
+	a := &safeComments{fset: fset, all: map[commentLine]*safeComment{}}
 	for _, file := range files {
 		for _, group := range file.Comments {
 			for _, comment := range group.List {
 				if m := answerMark.FindStringSubmatch(comment.Text); m != nil {
 					at := fset.Position(comment.Pos())
-					where := place{at.Filename, at.Line}
-					a.all[where] = &answer{place: where, column: at.Column, reason: strings.TrimSpace(m[1])}
+					where := commentLine{at.Filename, at.Line}
+					a.all[where] = &safeComment{commentLine: where, column: at.Column, reason: strings.TrimSpace(m[1])}
 				}
 			}
 		}
@@ -47,10 +47,10 @@ func readAnswers(fset *token.FileSet, files []*ast.File) *answers {
 	return a
 }
 
-func (a *answers) at(pos token.Pos) (reason string, ok bool) {
+func (a *safeComments) at(pos token.Pos) (reason string, ok bool) {
 	at := a.fset.Position(pos)
 	for _, line := range []int{at.Line, at.Line - 1} {
-		if one := a.all[place{at.Filename, line}]; one != nil {
+		if one := a.all[commentLine{at.Filename, line}]; one != nil {
 			one.used = true
 			return one.reason, true
 		}
@@ -59,7 +59,7 @@ func (a *answers) at(pos token.Pos) (reason string, ok bool) {
 }
 
 // unused returns a finding for each comment that answers nothing.
-func (a *answers) unused() []lint.Finding {
+func (a *safeComments) unused() []lint.Finding {
 	var all []lint.Finding
 	for _, one := range a.all {
 		if !one.used {

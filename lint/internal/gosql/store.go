@@ -19,16 +19,16 @@ func (p *program) index(n ast.Node) bool {
 			case len(n.Lhs) == len(n.Rhs) && (n.Tok == token.ASSIGN || n.Tok == token.DEFINE):
 				p.put(v, n.Rhs[i])
 			default:
-				p.open(v, "it is changed")
+				p.setElsewhere(v, "it is changed")
 			}
 			p.setsElement(left)
 		}
 	case *ast.RangeStmt:
-		p.open(p.named(n.Key), "it is changed by a loop")
-		p.open(p.named(n.Value), "it is changed by a loop")
+		p.setElsewhere(p.named(n.Key), "it is changed by a loop")
+		p.setElsewhere(p.named(n.Value), "it is changed by a loop")
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			p.open(p.named(n.X), "its address is taken")
+			p.setElsewhere(p.named(n.X), "its address is taken")
 			p.setsElement(n.X)
 		}
 	case *ast.CompositeLit:
@@ -50,7 +50,7 @@ func (p *program) declared(n *ast.ValueSpec) {
 		case len(n.Values) == len(n.Names):
 			p.put(v, n.Values[i])
 		case len(n.Values) > 0:
-			p.open(v, "it is set to one of several results")
+			p.setElsewhere(v, "it is set to one of several results")
 		case isText(v.Type()):
 			p.storeOf(v).unset = true
 		}
@@ -65,7 +65,7 @@ func (p *program) parameters(list *ast.FieldList) {
 	for _, field := range list.List {
 		for _, name := range field.Names {
 			if v, ok := p.pass.TypesInfo.Defs[name].(*types.Var); ok {
-				p.open(v, "callers set it")
+				p.setElsewhere(v, "callers set it")
 			}
 		}
 	}
@@ -116,7 +116,8 @@ func (p *program) put(v *types.Var, x ast.Expr) {
 	}
 }
 
-func (p *program) open(v *types.Var, why string) {
+// setElsewhere notes that a variable may hold other texts than those that are seen.
+func (p *program) setElsewhere(v *types.Var, why string) {
 	if v == nil {
 		return
 	}

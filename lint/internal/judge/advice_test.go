@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
 )
 
 // What is not safe comes with what would make it safe, in the names of the schema.
@@ -36,7 +37,7 @@ func TestAdvice(t *testing.T) {
 		if one.d == my {
 			text = strings.ReplaceAll(ddl, `"`, "`")
 		}
-		for _, p := range parse(one.d, text) {
+		for _, p := range parse.Statements(one.d, text) {
 			s.Apply(p.Statement)
 		}
 		if got := verdict(t, one.d, s, one.statement); got.Verdict != judge.NotSafe || !strings.Contains(got.Guard, one.want) {

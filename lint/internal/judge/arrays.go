@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // ofArrays returns the column by which one row of unnested parameters is joined with a row of the target; "" for other

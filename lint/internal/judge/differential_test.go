@@ -11,7 +11,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // SEMEL_LINT_SEED repeats a run.

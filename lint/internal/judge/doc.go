@@ -10,6 +10,6 @@
 //	a unique key refuses a second row  safe
 //	a value of the old value           not safe, but for some functions that settle
 //	rows picked by what changes        not safe
-//	random numbers, sequences          not safe
+//	random numbers, sequences          not safe (functions.go, and now() there)
 //	triggers, rules, foreign keys      as what they do; not known: cannot tell
 package judge

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // SQLite keeps JSON as it was written, and JSONB with lengths of any width: the verdict names each as an assumption.
@@ -16,10 +15,7 @@ func TestDocument(t *testing.T) {
 		both  = "no object of the JSON in doc and in its patch holds a key twice"
 		bytes = "doc is read as JSON, which is the same when the bytes of its JSONB differ"
 	)
-	s := &schema.Schema{}
-	for _, p := range parse(lite, "create table d(id integer primary key, doc jsonb, n int, at int)") {
-		s.Apply(p.Statement)
-	}
+	s := learn(lite, "create table d(id integer primary key, doc jsonb, n int, at int)")
 	for value, want := range map[string]struct {
 		verdict judge.Verdict
 		assumes string
@@ -52,11 +48,7 @@ func TestDocument(t *testing.T) {
 // A salt of pgcrypto is another one at each run, although the schema does not say what its functions do.
 func TestSalt(t *testing.T) {
 	t.Parallel()
-	s := &schema.Schema{}
-	for _, p := range parse(pg, "create table u(id int primary key, p text)") {
-		s.Apply(p.Statement)
-	}
-	if got := verdict(t, pg, s, "update u set p = case when $1 then crypt($2, gen_salt('bf')) else p end"); got.Verdict != judge.NotSafe {
+	if got := verdict(t, pg, learn(pg, "create table u(id int primary key, p text)"), "update u set p = case when $1 then crypt($2, gen_salt('bf')) else p end"); got.Verdict != judge.NotSafe {
 		t.Errorf("%s (%s)", got.Verdict, got.Why)
 	}
 }

@@ -3,8 +3,7 @@ package judge_test
 import (
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 const excluded = "create table x(id bigserial primary key, c text, n int, constraint x_c exclude using hash (c with =));"
@@ -39,10 +38,7 @@ var exclusionHoles = []hole{
 // What a second run is refused with, and that ON CONFLICT finds no row by an exclusion constraint.
 func TestExclusionRefuses(t *testing.T) {
 	t.Parallel()
-	s := &schema.Schema{}
-	for _, p := range parse(pg, excluded) {
-		s.Apply(p.Statement)
-	}
+	s := learn(pg, excluded)
 	got := verdict(t, pg, s, "insert into x(c,n) values ('a',1)")
 	if got.Repeat != judge.RepeatRefused || got.Refusal != "SQLSTATE 23505 or 23P01" {
 		t.Errorf("got %v, %q", got.Repeat, got.Refusal)

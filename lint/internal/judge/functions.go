@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // effect says what a call depends on, and does.
@@ -91,8 +91,8 @@ type effects struct {
 	names                         [stranger + 1]string // of the last that does each
 }
 
-// note adds an effect, and what has it.
-func (f *effects) note(of effect, name string) {
+// addEffect adds an effect, and what has it.
+func (f *effects) addEffect(of effect, name string) {
 	switch of {
 	case pure:
 		return
@@ -129,12 +129,12 @@ func (j *judge) adding(f *effects) func(tree.Expr) bool {
 func (f *effects) add(j *judge, e tree.Expr) bool {
 	switch e := e.(type) {
 	case *tree.Raw:
-		f.note(stranger, e.Why)
+		f.addEffect(stranger, e.Why)
 	case *tree.Cast:
 		if l, ok := e.Value.(*tree.Literal); ok && l.Kind == tree.String && timeWord(l.Text) {
-			f.note(clock, l.Text)
+			f.addEffect(clock, l.Text)
 		} else if j.readsTime(e) {
-			f.note(clock, "the "+e.Type+" of a text, which is \"now\" in some row,")
+			f.addEffect(clock, "the "+e.Type+" of a text, which is \"now\" in some row,")
 		}
 	case *tree.Case:
 		f.words([]tree.Expr{e.Operand, e.Else})
@@ -144,16 +144,16 @@ func (f *effects) add(j *judge, e tree.Expr) bool {
 	case *tree.Op:
 		f.words(e.Args)
 		if !operators[e.Name] && strings.IndexFunc(e.Name, unicode.IsLetter) < 0 {
-			f.note(stranger, "operator "+e.Name)
+			f.addEffect(stranger, "operator "+e.Name)
 		}
 	case *tree.List:
 		f.words(e.Items)
 	case *tree.Call:
 		f.words(e.Args)
 		of := j.effectOf(e)
-		f.note(of, e.Name+"()")
+		f.addEffect(of, e.Name+"()")
 		if of == stranger && randoms[e.Name] && e.Schema == "" { // of an extension
-			f.note(random, e.Name+"()")
+			f.addEffect(random, e.Name+"()")
 		}
 	}
 	return true
@@ -163,7 +163,7 @@ func (f *effects) add(j *judge, e tree.Expr) bool {
 func (f *effects) words(list []tree.Expr) {
 	for _, e := range list {
 		if l, ok := e.(*tree.Literal); ok && l.Kind == tree.String && timeWord(l.Text) {
-			f.note(clock, l.Text)
+			f.addEffect(clock, l.Text)
 		}
 	}
 }

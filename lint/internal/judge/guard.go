@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // guard looks for a condition that is certainly not true of a row once the statement has changed

@@ -6,8 +6,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // hole is a statement that changes the database at its second run, though a careless rule calls it safe.
@@ -38,49 +37,6 @@ func TestMisleading(t *testing.T) {
 	}
 }
 
-// What cannot be a word for the time stays safe.
-func TestHarmlessTimes(t *testing.T) {
-	t.Parallel()
-	ddl := map[dialect.Dialect]string{
-		pg:   "create table d(id int primary key, at timestamptz, n int, tag text);",
-		lite: "create table d(id integer primary key, at text, n int, tag text);",
-	}
-	for _, c := range []struct {
-		d         dialect.Dialect
-		statement string
-	}{
-		{pg, "update d set n=1 where at::date='2024-01-01'"},
-		{pg, "update d set n=1 where date_trunc('day', at)::date=$1::date"},
-		{pg, "update d set at='2024-01-01'::timestamptz where id=1"},
-		{pg, "update d set at=$1::timestamptz where id=1"},
-		{pg, "update d set tag=x.tag from (values ('now')) x(tag) where id=1"},
-		{lite, "update d set at=date('2024-01-01', '+1 day') where id=1"},
-		{lite, "update d set at=strftime('%Y', date('2024-01-01')) where id=1"},
-	} {
-		s := &schema.Schema{}
-		for _, p := range parse(c.d, ddl[c.d]) {
-			s.Apply(p.Statement)
-		}
-		if got := verdict(t, c.d, s, c.statement); got.Verdict != judge.Safe {
-			t.Errorf("%s: called %s (%s): %s", c.d, got.Verdict, got.Why, c.statement)
-		}
-	}
-}
-
-// A range of words is another one on another day.
-func TestDays(t *testing.T) {
-	t.Parallel()
-	for _, statement := range []string{"update d set r='[today,tomorrow)'::daterange", "update d set r='[today,tomorrow)'", "update d set r='[ yesterday , today )'::daterange where id=1"} {
-		s := &schema.Schema{}
-		for _, p := range parse(pg, "create table d(id int primary key, r daterange);") {
-			s.Apply(p.Statement)
-		}
-		if got := verdict(t, pg, s, statement); got.Verdict != judge.Time || got.Rule != judge.Timestamp {
-			t.Errorf("called %s (%s): %s", got.Verdict, got.Why, statement)
-		}
-	}
-}
-
 // Views that form a cycle change nothing that is known.
 func TestCycle(t *testing.T) {
 	t.Parallel()
@@ -90,12 +46,8 @@ func TestCycle(t *testing.T) {
 		"create view a as select id, n from b where n=1; create view b as select id, n from c; create view c as select id, n from a;",
 	} {
 		for _, d := range dialect.All() {
-			s := &schema.Schema{}
-			for _, p := range parse(d, ddl) {
-				s.Apply(p.Statement)
-			}
 			for _, statement := range []string{"delete from a", "delete from a where id=1", "update a set n=1", "update a set n=2 where n=1", "insert into a(id,n) values (1,1)"} {
-				if got := verdict(t, d, s, statement); got.Verdict < judge.CannotTell {
+				if got := verdict(t, d, learn(d, ddl), statement); got.Verdict < judge.CannotTell {
 					t.Errorf("%s: called %s (%s): %s\n%s", d, got.Verdict, got.Why, statement, ddl)
 				}
 			}
@@ -153,12 +105,9 @@ var holes = []hole{
 	{"heir by alter table", pg, "create table told(id int primary key, n int); create table c(id int primary key, n int, p int); alter table c inherit told; create function bump() returns trigger language plpgsql as $$ begin new.p := coalesce(old.p,0)+1; return new; end $$; create trigger b before update on c for each row execute function bump(); insert into c values (7,1,0);", "update told set n = 5"},
 	{"dropped index under a new name", pg, "create table note(id int, n int); create unique index u on note (id); alter index u rename to w; drop index w;", "insert into note (id,n) values (1,1)"},
 	{"dropped key without a name", my, "create table note(id bigint auto_increment primary key, ref varchar(50) not null unique); alter table note drop index ref;", "insert into note (ref) values ('a')"},
-	{"dropped index without a name", my, "create table note(id bigint auto_increment primary key, ref varchar(50) not null unique); drop index ref on note;", "insert into note (ref) values ('a')"},
-	{"limit in a CTE", pg, base, "with p as (select id from t where n=0 order by id limit 1) update t set n=1 where id in (select id from p)"},
 	{"limit in a CTE", lite, base, "with p as (select id from t where n=0 order by id limit 1) update t set n=1 where id in (select id from p)"},
 	{"limit in a view", lite, base + "create view p as select id from t where n=0 order by id limit 1;", "update t set n=1 where id in (select id from p)"},
 	{"random in a CTE", pg, base, "with r as (select random()*1000000 as x) update t set n=r.x from r"},
-	{"random in a CTE", lite, base, "with r as (select random() as x) update t set n=(select x from r)"},
 	{"random in a view", lite, base + "create view r as select random() as x;", "update t set n=(select x from r)"},
 	{"function in FROM", pg, base + "create sequence sq;", "update t set n=g from nextval('sq') g where t.id=g"},
 	{"view under the name of a CTE", lite, base + "create view p as select id from t where n=0 order by id limit 1;", "with t as (select 1 as id) update t set n=1 where id in (select id from p)"},
@@ -172,7 +121,6 @@ var holes = []hole{
 	{"aggregate in the order", pg, base, "with d as (delete from t where n=0 returning id) insert into log(msg) select 1 from d order by count(*)"},
 	{"other aggregates", pg, base, "with d as (delete from t where n=0 returning id) insert into log(msg) select coalesce(stddev(id),0) from d"},
 	{"CTE that hides one", pg, base, "with d as (delete from t where n=0 returning id) insert into log(msg) with d as (select 1) select 1 from d"},
-	{"check with a limit", lite, base, "insert into t(id) select s.id+100 from s where not exists (select 1 from t where t.id=s.id+100) order by s.id limit 1"},
 	{"check with a limit", pg, base, "insert into t(id) select s.id+100 from s where not exists (select 1 from t where t.id=s.id+100) order by s.id limit 1"},
 	{"check within a check", lite, base, "insert or ignore into t(id) select s.id+100 from s where s.id=1 or not exists (select 1 from s x where x.id<s.id and not exists (select 1 from t where t.id=x.id+100))"},
 	{"check within a check, alone", lite, base, "insert or ignore into t(id) select s.id+100 from s where not exists (select 1 from s x where x.id=s.id-1 and not exists (select 1 from t where t.id=x.id+100))"},
@@ -191,7 +139,6 @@ var holes = []hole{
 	{"NULL is numbered in an upsert", lite, "create table a(id integer primary key, k text not null unique); insert into a values (1,'a');insert into a values (9,'b')", "insert into a(id,k) values (null,'a') on conflict(k) do update set id=excluded.id"},
 	{"trigger of the replaced row", my, base + "create trigger td after delete on t for each row insert into log values (1);", "replace into t(id,n,m,status,parent) values (1,1,1,1,1)"},
 	{"old value in a trigger", lite, base + "create trigger tu after update on t begin update s set v=old.n where id=1; end;", "update t set n=7 where id=1"},
-	{"old value in a trigger", my, base + "create trigger tu after update on t for each row update s set v=old.n where id=1;", "update t set n=7 where id=1"},
 	{"old value in a trigger's insert", lite, base + "create table au(id int not null, n int not null, primary key(id,n)); create trigger tu after update on t begin insert or ignore into au values (old.id, old.n); end;", "update t set n=7 where id=1"},
 	{"trigger that comes back", lite, base + "create trigger tu after update of n on t begin update s set v=1 where id=new.id; end; create trigger su after update on s begin update t set status=0 where id=new.id; end;", "update t set n=n+1, status=1 where id=1 and status=0"},
 	{
@@ -224,7 +171,6 @@ create table a(id integer primary key, b_id int references b(id) on delete set n
 	{"large number and a float", pg, "create table f(id int primary key, n bigint, k int default 0, f float8); insert into f(id,n,f) values (1,10000000000000000,1e16);", "update f set n=n+1, k=k+1 where n=f"},
 	{"time in a condition", pg, "create table d(id int primary key, at timestamptz, n int default 0); insert into d(id,at) values (1,now());", "update d set at=now() + interval '1 microsecond', n=n+1 where at<'now'"},
 	{"dropped index", pg, "create table i(k int not null, j int not null); create unique index a on i(k); create unique index b on i(k); drop index a, b;", "insert into i values (1,1)"},
-	{"dropped index", my, "create table i(k int not null, j int not null); create unique index a on i(k); alter table i drop index a;", "insert into i values (1,1)"},
 	{"dropped index without a name", pg, "create table i(id bigserial, k text not null); create unique index on i(k); drop index i_k_idx;", "insert into i(k) values ('a')"},
 	{"dropped index without a name", pg, "create table i(id bigserial, k text not null); create unique index on i(lower(k)); drop index i_lower_idx;", "insert into i(k) values ('a')"},
 	{"dropped NOT NULL", pg, "create table i(k int not null unique); alter table i alter column k drop not null;", "insert into i values (null)"},
@@ -292,8 +238,18 @@ create table a(id integer primary key, b_id int references b(id) on delete set n
 	{"index under a taken name", my, "create table e(id int auto_increment primary key, k varchar(9)); create index ix on e(k); create unique index if not exists ix on e(k);", "insert into e(k) values ('a')"},
 	{"index under the name of a key", pg, "create table e(n int, k text, constraint ek unique (n)); create unique index if not exists ek on e(k);", "insert into e(k) values ('a')"},
 	{"index under the name of a table", pg, "create table a(n int); create table e(k text); create unique index if not exists a on e(k);", "insert into e(k) values ('a')"},
+	{"index under the name of a key that is not unique", my, "create table e(id int auto_increment primary key, k int, key ix(k)); create unique index if not exists ix on e(k);", "insert into e(k) values (1)"},
+	{"index under the name of a key by ALTER TABLE", my, "create table e(id int auto_increment primary key, k int); alter table e add key ix(k); alter table e add unique index if not exists ix(k);", "insert into e(k) values (1)"},
+	{"index under a name that a key may have", my, "create table a(id int primary key); insert into a values (1); create table e(id int auto_increment primary key, k int, foreign key (k) references a(id)); create unique index if not exists k on e(k);", "insert into e(k) values (1)"},
+	{"index under a name that was free in another table", my, "create table a(k int, key ix(k)); create table e(id int auto_increment primary key, k int, key ix(k)); drop index ix on a; create unique index if not exists ix on e(k);", "insert into e(k) values (1)"},
+	{"index under a name of the table's former name", my, "create table a(id int auto_increment primary key, k int, m int); create index ix on a(k,m); rename table a to e; alter table e drop column m; create unique index if not exists ix on e(k);", "insert into e(k) values (1)"},
+	{"index under the name of another table's key", pg, "create table a(n int constraint ek unique); create table e(id serial primary key, k text); create unique index if not exists ek on e(k);", "insert into e(k) values ('a')"},
 	{"column that was there without its key", pg, "create table e(id serial primary key, k text); alter table e add column if not exists k text unique;", "insert into e(k) values ('a')"},
 	{"table of another schema or case", my, "create table e(k int); create table E(k int primary key);", "insert into e values (1)"},
+	{"table of another case that is guarded", my, "create table e(k int primary key); create table if not exists E(k int);", "insert into E(k) values (1)"},
+	{"table of another case that is guarded", pg, `create table e(k int primary key); create table if not exists "E"(k int);`, `insert into "E"(k) values (1)`},
+	{"table of another case that is dropped", my, "create table E(k int); create table e(k int); drop table e; create table if not exists E(k int primary key);", "insert into E(k) values (1)"},
+	{"table of another case than a view", my, "create table a(k int primary key); create table E(k int); create view e as select k from a;", "insert into E(k) values (1)"},
 	{"table that is replaced", my, "create table e(k int primary key); create or replace table e(k int);", "insert into e values (1)"},
 	{"index that is replaced", my, "create table e(k int); create unique index ix on e(k); create or replace index ix on e(k);", "insert into e(k) values (1)"},
 	{"citext", pg, "create extension if not exists citext; create table e(id int primary key, x citext, n int default 0); insert into e(id,x) values (1,'ab');", "update e set x='AB', n=n+1 where x='ab'"},
@@ -308,16 +264,12 @@ create table a(id integer primary key, b_id int references b(id) on delete set n
 	{"neighbours picked by what is set", pg, base, "update t set n=1 where id in (select t.id from t x join s on s.id=x.id where x.id=t.parent and (x.n=1 or x.id=1))"},
 	{"neighbours picked from a query", lite, base, "update t set n=1 where id in (select t.id from (select * from t) x where x.id=t.parent and (x.n=1 or x.id=1))"},
 	{"another row is joined", pg, base, "update t set n=s.v from s where s.id=t.n+1"},
-	{"another row is joined", lite, base, "update t set n=s.v from s where s.id=t.n+1"},
 	{"another row is joined", my, base, "update t join s on s.id=t.n+1 set t.n=s.v"},
 	{"another row is read", pg, base, "update t set n=(select v from s where s.id=t.n+1)"},
 	{"key that is taken back", pg, "create table r(id int not null, n int); begin; alter table r add primary key (id); rollback;", "insert into r(id,n) values (1,1)"},
-	{"key that is taken back", lite, "create table r(id int not null, n int); begin; create unique index u on r(id); rollback;", "insert into r(id,n) values (1,1)"},
 	{"table within CREATE SCHEMA", pg, "create table r(id int primary key, n int); create schema holes_a create table r(id int, n int); set search_path to holes_a;", "insert into holes_a.r(id,n) values (1,1)"},
 	{"joined text as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=('n'||'ow')::timestamptz"},
-	{"concatenated text as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=concat('n','ow')::timestamptz where id=1"},
 	{"query as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=(select 'now')::timestamptz"},
-	{"values as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=v::timestamptz from (values ('now')) x(v)"},
 	{"values under the name of a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set n=n+1, at=x.at::timestamptz from (values ('now')) x(at) where d.at is null or d.at<x.at::timestamptz"},
 	{"column as a time", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=tag::timestamptz"},
 	{"column as a time by a function", pg, "create table d(id int primary key, at timestamptz, tag text, n int default 0); insert into d(id,tag) values (1,'now');", "update d set at=cast(lower(tag) as timestamp)"},

@@ -3,8 +3,8 @@ package judge
 import (
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // joined judges a value from other tables: there must be one row of them for each row that is written.

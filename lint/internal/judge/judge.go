@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // maxDepth bounds queries within queries, and views of views.
@@ -22,8 +22,6 @@ type judge struct {
 	depth   int
 	// changed are the tables that parts of the statement write, in lower case.
 	changed map[string]bool
-	// columns are those of a changed table that the statement may change; nil for all, and for which rows there are.
-	columns map[string]map[string]bool
 	// happens maps a changed table to what its existing rows may go through.
 	happens map[string]change
 	// childless are the tables without a row that refers to one that a DELETE finds.
@@ -45,12 +43,12 @@ func Statement(d dialect.Dialect, s *schema.Schema, st tree.Statement) (res Judg
 			res = judged(CannotTell, Opaque, fmt.Sprintf("the linter failed on it: %v", v))
 		}
 	}()
-	j := &judge{dialect: d, schema: s, st: st, with: map[string]*tree.With{}, changed: map[string]bool{}, columns: map[string]map[string]bool{}, happens: map[string]change{}, childless: map[string]bool{}}
-	j.note(st)
+	j := &judge{dialect: d, schema: s, st: st, with: map[string]*tree.With{}, changed: map[string]bool{}, happens: map[string]change{}, childless: map[string]bool{}}
+	j.noteWrites(st)
 	assumes := j.declared(st)
 	j.ripple = j.rippleOf(st)
 	for table := range j.ripple.tables {
-		j.changed[table], j.columns[table], j.happens[table] = true, nil, anything
+		j.changed[table], j.happens[table] = true, anything
 	}
 	defer func() {
 		if res.Verdict >= CannotTell {
@@ -160,44 +158,21 @@ func (j *judge) changedBy(st tree.Statement) (all []tree.Statement) {
 
 // reach returns the tables that a statement changes, and those that its triggers and foreign keys change.
 func (j *judge) reach(st tree.Statement) map[string]bool {
-	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}, columns: map[string]map[string]bool{}, happens: map[string]change{}, childless: map[string]bool{}}
-	sub.note(st)
+	sub := &judge{dialect: j.dialect, schema: j.schema, changed: map[string]bool{}, happens: map[string]change{}, childless: map[string]bool{}}
+	sub.noteWrites(st)
 	return sub.changed
 }
 
-// note collects the tables that a statement and its parts write.
-func (j *judge) note(st tree.Statement) {
+// noteWrites collects the tables that a statement and its parts write.
+func (j *judge) noteWrites(st tree.Statement) {
 	with, table := tree.Parts(st)
 	for i := range with {
-		j.note(with[i].Body)
+		j.noteWrites(with[i].Body)
 	}
 	if table.Name == "" {
 		return
 	}
-	j.noteColumns(st, j.base(table))
 	j.noteTable(j.base(table), j.changeOf(st, table))
-}
-
-// noteColumns notes what a statement changes of a table: of an UPDATE without triggers and generated columns, what it
-// sets.
-func (j *judge) noteColumns(st tree.Statement, name string) {
-	set, noted := j.columns[name]
-	u, ok := st.(*tree.Update)
-	var t *tree.Table
-	if ok {
-		t = j.schema.Table(u.Table)
-	}
-	if noted && set == nil || t == nil || t.View != nil || t.Unknown != "" || t.Rules || len(t.Triggers) > 0 || slices.ContainsFunc(t.Columns, func(c *tree.ColumnDef) bool { return c.Generated != nil || c.OnUpdate }) {
-		j.columns[name] = nil
-		return
-	}
-	if set == nil {
-		set = map[string]bool{}
-	}
-	for _, a := range u.Set {
-		set[strings.ToLower(a.Column)] = true
-	}
-	j.columns[name] = set
 }
 
 // change says what may become of the rows of a table that are there.
@@ -252,17 +227,10 @@ func (c change) with(other change) (_ change, more bool) {
 
 // moves reports whether it may change a column to which a foreign key refers.
 func (c change) moves(f *tree.Foreign, parent *tree.Table) bool {
-	targets := f.Targets
 	if parent == nil || c.updates {
-		return parent == nil || c.updates
+		return true
 	}
-	for _, k := range parent.Keys {
-		for _, part := range k.Parts {
-			if column, ok := part.(*tree.Column); ok && k.Primary && len(f.Targets) == 0 {
-				targets = append(slices.Clip(targets), column.Name)
-			}
-		}
-	}
+	targets := namedBy(f, parent)
 	return len(targets) == 0 || slices.ContainsFunc(targets, func(name string) bool { return c.sets[strings.ToLower(name)] })
 }
 
@@ -284,13 +252,12 @@ func (j *judge) noteTable(name string, c change) {
 		if j.base(f.Table) != name || !j.acts(f.Foreign) {
 			continue
 		}
-		j.columns[f.From] = nil
 		j.noteTable(f.From, change{deletes: c.deletes && f.OnDelete == "cascade", updates: f.OnDelete != "cascade" || tree.Acts(f.OnUpdate)})
 	}
 	for _, t := range j.schema.Named(name) {
 		for _, trigger := range t.Triggers {
 			for _, st := range trigger.Body {
-				j.note(st)
+				j.noteWrites(st)
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // covered judges whether a unique key refuses every row at a second run.
@@ -28,16 +28,18 @@ func (j *judge) covered(i *insertion) Judgement {
 			if c.open {
 				open = c.why
 			}
-			missing = cmp.Or(missing, c.why)
-		}
-		if !found && open != "" {
-			return judged(CannotTell, NoUniqueKey, "a second run may insert the row again: "+open)
+			if k.Unique {
+				missing = cmp.Or(missing, c.why)
+			}
 		}
 		unknown := cmp.Or(i.t.table.Unknown, j.schema.Lacks)
 		switch {
-		case !found && unknown != "":
+		case found:
+		case open != "":
+			return judged(CannotTell, NoUniqueKey, "a second run may insert the row again: "+open)
+		case unknown != "":
 			return judged(CannotTell, UnknownTable, "whether a unique key refuses a second row is not known: "+unknown)
-		case !found:
+		default:
 			return judged(NotSafe, NoUniqueKey, "a second run inserts the row again: "+cmp.Or(missing, "the table has no unique key"))
 		}
 	}

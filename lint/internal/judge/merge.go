@@ -3,7 +3,7 @@ package judge
 import (
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // merge judges MERGE: a branch that computes from the old row is not safe, and of the others nothing is shown.

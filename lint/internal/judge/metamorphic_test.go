@@ -8,8 +8,9 @@ import (
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
 )
 
 var (
@@ -149,7 +150,7 @@ func learned(d dialect.Dialect) *schema.Schema {
 // learn reads a schema.
 func learn(d dialect.Dialect, ddl string) *schema.Schema {
 	s := &schema.Schema{}
-	for _, p := range parse(d, ddl) {
+	for _, p := range parse.Statements(d, ddl) {
 		s.Apply(p.Statement)
 	}
 	return s

@@ -13,9 +13,10 @@ import (
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // No statement with tokens that are lost, doubled, exchanged or those of another one makes a parser, a translator or a rule
@@ -30,10 +31,7 @@ func TestMutated(t *testing.T) {
 	for _, d := range dialect.All() {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
-			s := &schema.Schema{}
-			for _, p := range parse(d, read(t, "schema_"+d.String()+".sql")) {
-				s.Apply(p.Statement)
-			}
+			s := learn(d, read(t, "schema_"+d.String()+".sql"))
 			texts := examples(t, d)
 			r := rand.New(rand.NewPCG(start, uint64(d)))
 			understood := 0
@@ -56,7 +54,7 @@ func TestMutated(t *testing.T) {
 func judgeAll(t *testing.T, d dialect.Dialect, s *schema.Schema, text string) bool {
 	t.Helper()
 	end, understood := 0, true
-	for _, p := range parse(d, text) {
+	for _, p := range parse.Statements(d, text) {
 		if p.Start < end || p.End < p.Start || p.End > len(text) || p.Statement == nil {
 			t.Fatalf("%q: a statement from %d to %d after one that ends at %d", text, p.Start, p.End, end)
 		}

@@ -1,13 +1,5 @@
 package judge_test
 
-import (
-	"slices"
-	"testing"
-
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
-)
-
 const (
 	edges = "create table v(id int primary key); create table e(id int primary key, a int references v(id) on delete cascade, b int references v(id) on delete cascade, n int);" +
 		"insert into v values (1),(2),(3); insert into e values (1,1,2,5),(2,2,3,1),(3,3,1,1);"
@@ -52,35 +44,4 @@ var nearMisses = []hole{
 	{"JSONB in the order of the rows", lite, "create table d(id integer primary key, n int, m blob); insert into d values (1,1,null),(2,2,null);", "update d set n=-n, m=(select jsonb_group_array(id) from (select id from d order by n))"},
 	{"another salt at each run", pg, "create extension if not exists pgcrypto; create table u(id int primary key, p text); insert into u values (1,'x');", "update u set p=crypt('y',gen_salt('bf'))"},
 	{"pattern with a wildcard", pg, "create table c(id int primary key, a text not null); insert into c values (1,'a');", "update c set a=a||'x' where a not like '%x_'"},
-}
-
-// MySQL compares a text with a number by their values, so that one row needs a parameter of the type of the column.
-func TestTextForOneRow(t *testing.T) {
-	t.Parallel()
-	s := &schema.Schema{}
-	for _, p := range parse(my, "create table k(a varchar(9) primary key, n int);") {
-		s.Apply(p.Statement)
-	}
-	got := verdict(t, my, s, "delete from k where a=? limit 1")
-	if got.Verdict != judge.Safe || !slices.Contains(got.Assumes, "parameter 1 is of the type of column a") {
-		t.Errorf("%s (%s) under %q", got.Verdict, got.Why, got.Assumes)
-	}
-}
-
-// A part of WITH that is named like the table it reads, or that returns the row as it was, is not taken for one that stays as it is.
-func TestPartsThatMislead(t *testing.T) {
-	t.Parallel()
-	s := &schema.Schema{}
-	for _, p := range parse(pg, parts) {
-		s.Apply(p.Statement)
-	}
-	for _, statement := range []string{
-		"with l as (select id from l where n=5) delete from l where exists (select 1 from l)",
-		"with l as (select count(*) from l) delete from l where (select * from l) = 3",
-		"with x as (update l set n=9 where id=1 returning old.*) update c set n=(select n from x) where id=1",
-	} {
-		if got := verdict(t, pg, s, statement); got.Verdict == judge.Safe {
-			t.Errorf("%s is called safe: %s", statement, got.Why)
-		}
-	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // fedOnce judges an UPDATE or DELETE that is joined with rows that exist at the first run only: those of

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // What an operator does to a column depends on the types of both: doc - 'a' removes a key, and doc - 0 the first element of an array.
@@ -29,10 +29,6 @@ func (j *judge) settledOp(op *tree.Op, column string, t *target, self func(tree.
 		}
 	case base == "jsonb" && j.dialect == dialect.PostgreSQL:
 		return j.settledJSON(op, column, t, self(left), stays, moves)
-	case j.ranges(base):
-		if (op.Name == "+" || op.Name == "*" || op.Name == "-" && self(left)) && (t.stable(left) || t.stable(right)) {
-			return stays("the same part of the range is added, kept or taken away")
-		}
 	case slices.Contains([]string{"|", "&", "%"}, op.Name):
 		if why := j.settledBits(op, def, base, t, self); why != "" {
 			return stays(why)
@@ -74,11 +70,6 @@ func (*judge) scalarType(def *tree.ColumnDef) string {
 		return ""
 	}
 	return baseType(def.Type)
-}
-
-// ranges reports whether a type is a range of PostgreSQL's own.
-func (j *judge) ranges(base string) bool {
-	return j.dialect == dialect.PostgreSQL && builtin[base] && strings.HasSuffix(base, "range")
 }
 
 // hasBits reports whether | and & of a type are those of its bits.

@@ -26,9 +26,6 @@ var operatorSound = []hole{
 	{"keys of JSON", pg, typed, "update t set doc=doc-array['a','z'] where id=2"},
 	{"keys of JSON by a cast", pg, typed, "update t set doc=doc-'{a,b}'::text[] where id=2"},
 	{"key of JSON by a path", pg, typed, "update t set doc=doc #- '{b}' where id=2"},
-	{"part of a range", pg, typed, "update t set r=r*int4range(2,9) where id=1"},
-	{"more of a range", pg, typed, "update t set r=r+int4range(5,9) where id=1"},
-	{"less of a range", pg, typed, "update t set r=r-int4range(1,2) where id=1"},
 	{"bits that are set", pg, typed, "update t set b=b | B'0101' where id=2"},
 	{"no text", pg, typed, "update t set name=name||null where id=1"},
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // A query without a complete ORDER BY finds its rows in an order that a change of them may alter.
@@ -46,7 +46,7 @@ func (j *judge) ordering(q *tree.Query, t *target) Judgement {
 		switch {
 		case !j.severalOwn(q.Select, t):
 			return j.unsorted(&tree.Select{Items: []tree.Item{{Expr: q}}})
-		case j.sorted(q.Select, results(q.Select.Items), q.Select.OrderBy, t):
+		case j.sorted(q.Select, q.Select.OrderBy, t):
 		case len(q.Select.OrderBy) == 0 && j.scansTarget(q.Select, t):
 			return guardedBy(judged(NotSafe, OpenOrder, "the array holds the rows in an order that the change of one of them alters"), sortGuard)
 		default:
@@ -83,7 +83,7 @@ func (j *judge) inOrder(s *tree.Select, t *target) Judgement {
 			case *tree.Query:
 				res = worse(res, j.ordering(e, t))
 			case *tree.Call:
-				if e.Over && !orderless[e.Name] || ordered[e.Name] && !j.sorted(q, e.Args, e.OrderBy, t) || sums[e.Name] && j.rounds(&tree.List{Items: e.Args}, t) {
+				if e.Over && !orderless[e.Name] || ordered[e.Name] && !j.sorted(q, e.OrderBy, t) || sums[e.Name] && j.rounds(&tree.List{Items: e.Args}, t) {
 					res = worse(res, guardedBy(judged(CannotTell, OpenOrder, orderMatters), sortGuard))
 				}
 			}
@@ -144,22 +144,9 @@ func (j *judge) numbers(s *tree.Select) (found bool) {
 	return found
 }
 
-// sorted reports whether the values of a query over the target come in one order: that of a unique column, or their own.
-func (j *judge) sorted(q *tree.Select, values []tree.Expr, by []tree.Order, t *target) bool {
-	return len(by) > 0 && j.scansTarget(q, t) && (j.ordered(&tree.Select{From: q.From, Items: q.Items, OrderBy: by}, t) || j.sortedByItself(values, by, t))
-}
-
-// sortedByItself reports whether values are sorted by all of them, and are the same where they are equal.
-func (j *judge) sortedByItself(values []tree.Expr, by []tree.Order, t *target) bool {
-	return !slices.ContainsFunc(values, func(v tree.Expr) bool {
-		if literal(v) != nil {
-			return false
-		}
-		c, ok := v.(*tree.Column)
-		def := schema.Column(t.table, name(c))
-		same := ok && def != nil && (typeOf(def.Type) == integer || typeOf(def.Type) == text && def.Collation == "" && j.dialect == dialect.PostgreSQL)
-		return !same || !slices.ContainsFunc(by, func(o tree.Order) bool { return tree.Text(o.Expr) == tree.Text(v) })
-	})
+// sorted reports whether the rows of a query over the target come in the order of a unique column.
+func (j *judge) sorted(q *tree.Select, by []tree.Order, t *target) bool {
+	return len(by) > 0 && j.scansTarget(q, t) && j.ordered(&tree.Select{From: q.From, Items: q.Items, OrderBy: by}, t)
 }
 
 // unsorted judges what a query of other tables, which stay as they are, makes of the order of their rows: PostgreSQL may read

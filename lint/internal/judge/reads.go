@@ -5,8 +5,8 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // target is the table that a statement writes, and the names by which the statement calls it.

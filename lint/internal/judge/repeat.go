@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Repeat says what the second run of a statement answers, if nothing else has run in between.
@@ -43,7 +43,7 @@ func (j *judge) repeated(st tree.Statement, res Judgement) Judgement {
 	}
 	a := j.part(writes[0], res)
 	if writes[0] != st { // a query over what it returns
-		if s, ok := st.(*tree.Select); !ok || a.repeat == RepeatSame && !j.readsOnly(s) {
+		if _, reads := st.(*tree.Select); !reads || a.repeat == RepeatSame {
 			return res
 		}
 	}
@@ -77,20 +77,6 @@ func (j *judge) readsSame(s *tree.Select) bool {
 		j.addQuery(q, &f)
 	}
 	return f.pure() && !s.Into && j.limited(s).Verdict == Safe
-}
-
-// readsOnly reports whether a query around one write reads nothing that this changes, and no clock.
-func (j *judge) readsOnly(s *tree.Select) bool {
-	var f effects
-	ok := true
-	for _, q := range j.reached(s) {
-		j.addQuery(q, &f)
-		tree.Sources(q.From, func(from tree.Source) {
-			ref, isTable := from.(*tree.TableRef)
-			ok = ok && (!isTable || !j.changed[j.base(ref.Name)])
-		})
-	}
-	return ok && f.pure()
 }
 
 // part judges one write of a statement.
@@ -280,13 +266,7 @@ func (j *judge) upsertAgain(in *tree.Insert, res Judgement) answered {
 // finds its row by it and is not refused by another key.
 func (j *judge) findsByTarget(i *insertion) bool {
 	for _, row := range i.rows {
-		found := false
-		for _, k := range i.t.table.Keys {
-			if !k.Exclusion && j.covers(i, k, row).why == "" && named(k, i.Conflict) {
-				found = true
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(i.t.table.Keys, func(k *tree.Key) bool { return !k.Exclusion && j.covers(i, k, row).why == "" && named(k, i.Conflict) }) {
 			return false
 		}
 	}

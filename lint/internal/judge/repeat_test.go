@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 // A statement of which the linter says that the second run answers the same does so, and one that is refused is so with

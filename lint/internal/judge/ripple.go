@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // ripple follows what a statement sets off: triggers, actions of foreign keys, functions and defaults, and what these
@@ -169,18 +169,12 @@ func (r *ripple) child(from tree.Name, on event, direct bool) {
 
 // moves reports whether an UPDATE may set a column to which a foreign key refers.
 func (r *ripple) moves(table string, f *tree.Foreign, set []tree.Assign) bool {
-	targets := f.Targets
+	var targets []string
 	for _, t := range r.judge.schema.Named(table) {
 		if slices.ContainsFunc(t.Triggers, func(one *tree.Trigger) bool { return one.Before }) {
 			return true
 		}
-		for _, k := range t.Keys {
-			for _, part := range k.Parts {
-				if c, ok := part.(*tree.Column); ok && len(f.Targets) == 0 {
-					targets = append(slices.Clip(targets), c.Name)
-				}
-			}
-		}
+		targets = append(targets, namedBy(f, t)...)
 	}
 	return set == nil || slices.ContainsFunc(set, func(a tree.Assign) bool {
 		return slices.ContainsFunc(targets, func(name string) bool { return strings.EqualFold(name, a.Column) })

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 const otherRows = "pick the row first, or claim it in the same transaction, and change it by its key: WHERE id = …"
@@ -20,12 +20,7 @@ func (j *judge) selection(e tree.Expr, t *target, deletes bool) Judgement {
 		if !ok {
 			return true
 		}
-		if !j.byKey(q, t) || deletes {
-			res = worse(res, j.subquery(q.Select, t, deletes))
-		} else {
-			res = worse(res, j.effectsOf(q.Select.Where).judgement())
-		}
-		res = worse(worse(res, j.ordering(q, t)), j.selection(q.Left, t, deletes))
+		res = worse(worse(res, j.subquery(q.Select, t, deletes)), worse(j.ordering(q, t), j.selection(q.Left, t, deletes)))
 		return false
 	})
 	return res
@@ -77,7 +72,7 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 		case name == t.name:
 			own = append(own, in)
 		case j.changed[name]:
-			other = other || !j.unchanged(s, name) && (!deletes || !j.ownChildren(s, in, name, t))
+			other = other || !deletes || !j.ownChildren(s, in, name, t)
 		}
 	})
 	if unknown != "" {
@@ -97,32 +92,6 @@ func (j *judge) subquery(s *tree.Select, t *target, deletes bool) Judgement {
 		res = worse(res, j.ownRows(s, in, t, deletes))
 	}
 	return res
-}
-
-// unchanged reports whether a query reads only columns of a table that the parts of the statement leave as they are.
-func (j *judge) unchanged(s *tree.Select, name string) bool {
-	columns, known := j.columns[name]
-	if !known || columns == nil {
-		return false
-	}
-	same := true
-	for _, q := range j.reached(s) {
-		q.Exprs(func(e tree.Expr) bool {
-			switch e := e.(type) {
-			case *tree.Column:
-				same = same && !columns[strings.ToLower(e.Name)] && !hidden[strings.ToLower(e.Name)]
-			case *tree.Star: // of common table expressions, whose results are looked at on their own
-				tree.Sources(q.From, func(from tree.Source) {
-					ref, ok := from.(*tree.TableRef)
-					same = same && (!ok || j.with[strings.ToLower(ref.Name.Name)] != nil)
-				})
-			case *tree.Raw:
-				same = false
-			}
-			return same
-		})
-	}
-	return same
 }
 
 // limited judges the LIMIT of a query that reads other tables, which stay as they are.
@@ -279,29 +248,6 @@ func name(c *tree.Column) string {
 		return ""
 	}
 	return c.Name
-}
-
-// byKey reports whether a query is a condition on the target's row, written with its key: id IN
-// (SELECT id FROM t WHERE …), of one table, row by row. It then says what that condition says.
-func (j *judge) byKey(q *tree.Query, t *target) bool {
-	s := q.Select
-	if q.Kind != tree.In && (q.Kind != tree.Any || q.Op != "=") || s == nil {
-		return false
-	}
-	if len(s.From) != 1 || len(s.Items) != 1 || len(s.GroupBy) > 0 || s.Having != nil || s.Distinct || len(s.DistinctOn) > 0 ||
-		s.Limit != nil || s.Offset != nil || s.SetOp != "" || len(s.With) > 0 || hasQuery(s.Where) {
-		return false
-	}
-	ref, ok := s.From[0].(*tree.TableRef)
-	if !ok || strings.ToLower(ref.Name.Name) != t.name || ref.Name.Schema != "" && t.table != nil && !strings.EqualFold(ref.Name.Schema, t.table.Name.Schema) || j.with[t.name] != nil {
-		return false
-	}
-	c, ok := s.Items[0].Expr.(*tree.Column)
-	if !ok || t.column(q.Left) != strings.ToLower(c.Name) || c.Table != "" && !strings.EqualFold(c.Table, sourceName(ref)) {
-		return false
-	}
-	j.skips = j.skips || s.Skips
-	return t.unique([]string{strings.ToLower(c.Name)}) && !t.written[strings.ToLower(c.Name)]
 }
 
 // judgement of functions in a condition or a query.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 const relativeGuard = "add a version to the condition (SET …, version = version + 1 WHERE … AND version = ?), or run it under a claimed key (semel.Do)"

@@ -5,7 +5,6 @@ const graph = "create table d(id int primary key, parent int, k varchar(9) not n
 
 var shrinkHoles = []hole{
 	{"leaves of a tree by an outer join", pg, graph, "delete from d where id in (select a.id from d a left join d b on b.parent=a.id where b.id is null)"},
-	{"leaves of a tree by an outer join", lite, graph, "delete from d where id in (select a.id from d a left join d b on b.parent=a.id where b.id is null)"},
 	{"by a count of the rows", pg, graph, "delete from d where n in (select count(*)-1 from d)"},
 	{"first of each kind", pg, graph, "delete from d where id in (select x.id from (select id, row_number() over (partition by k order by id) rn from d) x where rn=1)"},
 	{"first of each kind", lite, graph, "delete from d where id in (select min(id) from d group by k)"},

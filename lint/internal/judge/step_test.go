@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
 
 const lax = "set sql_mode='';"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Texts become the time of the run: 'now' as a timestamp in PostgreSQL, and as an argument of date() in SQLite.

@@ -7,24 +7,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/mysql"
-	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/judge"
 )
-
-func parse(d dialect.Dialect, text string) []tree.Parsed {
-	switch d {
-	case dialect.PostgreSQL:
-		return postgres.Parse(text)
-	case dialect.MySQL:
-		return mysql.Parse(text)
-	case dialect.SQLite:
-	}
-	return sqlite.Parse(text)
-}
 
 func read(t *testing.T, name string) string {
 	t.Helper()
@@ -65,13 +49,7 @@ func (r truth) defines() bool {
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialect.All() {
-		s := &schema.Schema{}
-		for _, p := range parse(d, read(t, "schema_"+d.String()+".sql")) {
-			if def, ok := p.Statement.(*tree.Define); !ok || def.Unreadable != "" {
-				t.Logf("%s: %+v", d, p.Statement)
-			}
-			s.Apply(p.Statement)
-		}
+		s := learn(d, read(t, "schema_"+d.String()+".sql"))
 		var c struct{ rows, safe, alarms, cannot, falseSafe int }
 		for _, r := range truths(t, d) {
 			got := verdict(t, d, s, r.statement)

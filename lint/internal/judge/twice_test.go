@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/judge"
-	"github.com/semel-dev/semel/internal/lint/schema"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/lint/internal/judge"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/schema"
 )
 
 // twice runs statements two times on a real database, and says whether the second run changed it.
@@ -69,7 +70,7 @@ func (w *twice) define(t *testing.T, ddl string) *schema.Schema {
 	t.Helper()
 	s := &schema.Schema{}
 	w.timely = timely.MatchString(ddl)
-	for _, p := range parse(w.d, ddl) {
+	for _, p := range parse.Statements(w.d, ddl) {
 		s.Apply(p.Statement)
 		if err := w.exec(t.Context(), ddl[p.Start:p.End]); err != nil {
 			t.Fatalf("%s: %v\n%s", w.d, err, ddl[p.Start:p.End])
@@ -222,7 +223,7 @@ func (w *twice) tick(t *testing.T) {
 
 func verdict(t *testing.T, d dialect.Dialect, s *schema.Schema, statement string) judge.Judgement {
 	t.Helper()
-	parsed := parse(d, statement)
+	parsed := parse.Statements(d, statement)
 	if len(parsed) != 1 {
 		t.Fatalf("%d statements in %s", len(parsed), statement)
 	}

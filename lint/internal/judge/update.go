@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // update judges UPDATE.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/schema"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/schema"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // upsert judges ON CONFLICT DO UPDATE and ON DUPLICATE KEY UPDATE: a second run updates the row that
@@ -102,7 +102,7 @@ func (j *judge) severalKeys(i *insertion) bool {
 func (j *judge) keyChanges(i *insertion) bool {
 	for _, k := range i.t.table.Keys {
 		for _, part := range append(slices.Clone(k.Parts), k.Where) {
-			if len(i.t.readsWritten(part)) > 0 {
+			if k.Unique && len(i.t.readsWritten(part)) > 0 {
 				for name := range i.t.reads(part) {
 					if a, ok := i.t.set[name]; ok && !isExcluded(a.value, name) && !j.asInserted(i, a.value, name) {
 						return true

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/*.sql
@@ -100,13 +100,13 @@ func (r *reader) query(ctx context.Context, name string, each func(*sql.Rows) er
 	if err != nil {
 		return err
 	}
-	if err := r.run(ctx, string(text), each); err != nil {
+	if err := r.eachRow(ctx, string(text), each); err != nil {
 		return fmt.Errorf("%s: %w", strings.ReplaceAll(name, "_", " "), err)
 	}
 	return nil
 }
 
-func (r *reader) run(ctx context.Context, text string, each func(*sql.Rows) error) (err error) {
+func (r *reader) eachRow(ctx context.Context, text string, each func(*sql.Rows) error) (err error) {
 	rows, err := r.tx.QueryContext(ctx, text)
 	if err != nil {
 		return err

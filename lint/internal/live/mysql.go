@@ -14,7 +14,7 @@ import (
 
 // mysql reads what SHOW CREATE says of the tables, views and triggers of the database.
 func (r *reader) mysql(ctx context.Context) error {
-	err := r.run(ctx, "SELECT COALESCE(DATABASE(), ''), @@GLOBAL.sql_mode", func(rows *sql.Rows) error { return rows.Scan(&r.schema.Database, &r.schema.Mode) })
+	err := r.eachRow(ctx, "SELECT COALESCE(DATABASE(), ''), @@GLOBAL.sql_mode", func(rows *sql.Rows) error { return rows.Scan(&r.schema.Database, &r.schema.Mode) })
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *reader) mysql(ctx context.Context) error {
 func (r *reader) quoting(ctx context.Context) (restore func() error, err error) {
 	var mode string
 	var quote int
-	err = r.run(ctx, "SELECT @@SESSION.sql_mode, @@SESSION.sql_quote_show_create", func(rows *sql.Rows) error { return rows.Scan(&mode, &quote) })
+	err = r.eachRow(ctx, "SELECT @@SESSION.sql_mode, @@SESSION.sql_quote_show_create", func(rows *sql.Rows) error { return rows.Scan(&mode, &quote) })
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (r *reader) mysqlObjects(ctx context.Context) error {
 // show reads one definition. One that this user may not see is noted.
 func (r *reader) show(ctx context.Context, kind, name string) error {
 	text, mode := "", ""
-	err := r.run(ctx, "SHOW CREATE "+strings.ToUpper(kind)+" "+dialect.MySQL.Quote(name), func(rows *sql.Rows) error {
+	err := r.eachRow(ctx, "SHOW CREATE "+strings.ToUpper(kind)+" "+dialect.MySQL.Quote(name), func(rows *sql.Rows) error {
 		columns, err := rows.Columns()
 		if err != nil {
 			return err

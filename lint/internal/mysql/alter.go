@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func (t *translator) alterTable(n *ast.AlterTableStmt) tree.Statement {
@@ -36,7 +36,7 @@ func (t *translator) change(n *ast.AlterTableSpec) []tree.Change {
 	case ast.AlterTableRenameColumn:
 		return []tree.Change{{Kind: "rename column", Name: n.OldColumnName.Name.L, To: n.NewColumnName.Name.L, Known: true}}
 	case ast.AlterTableRenameTable:
-		return []tree.Change{{Kind: "rename table", To: n.NewTable.Name.L, Known: n.NewTable.Schema.L == ""}}
+		return []tree.Change{{Kind: "rename table", To: n.NewTable.Name.O, Known: n.NewTable.Schema.L == ""}}
 	case ast.AlterTableRenameIndex:
 		return []tree.Change{{Kind: "rename index", Name: n.FromKey.L, To: n.ToKey.L, Known: true}}
 	case ast.AlterTableAlterColumn:
@@ -110,14 +110,13 @@ func added(keys []*tree.Key, foreign []*tree.Foreign) []tree.Change {
 
 func (t *translator) addKey(n *ast.Constraint, guarded bool) tree.Change {
 	c := tree.Change{Kind: "add constraint", Name: strings.ToLower(n.Name), Guarded: guarded || n.IfNotExists, Known: true}
+	c.Key = t.key(n)
 	switch n.Tp { //nolint:exhaustive // the others are indexes
 	case ast.ConstraintForeignKey:
 		c.Foreign = t.foreign(n)
 	case ast.ConstraintCheck:
 	default:
-		c.Key = t.key(n)
-		c.Known = c.Key != nil
-		if c.Known {
+		if c.Known = c.Key != nil; c.Known {
 			c.Name = c.Key.Name
 		}
 	}

@@ -3,7 +3,7 @@ package mysql
 import (
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // update translates UPDATE of one table, or of one in a join. IGNORE skips rows that break a key, and

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // define translates statements that change the schema; nil for others.
@@ -37,11 +37,7 @@ func (t *translator) define(n ast.StmtNode, kind string) tree.Statement {
 	case *ast.CreateSequenceStmt:
 		return &tree.Define{Kind: kind, Name: objectName(n.Name), Guarded: n.IfNotExists}
 	case *ast.DropSequenceStmt:
-		d := &tree.Define{Kind: kind, Name: objectName(n.Sequences[0]), Guarded: n.IfExists}
-		for _, other := range n.Sequences[1:] {
-			d.Others = append(d.Others, objectName(other))
-		}
-		return d
+		return dropped(&tree.Define{Kind: kind, Guarded: n.IfExists}, n.Sequences)
 	case *ast.AlterSequenceStmt:
 		return &tree.Define{Kind: kind, Name: objectName(n.Name), Guarded: n.IfExists}
 	case *ast.AlterViewStmt:
@@ -70,12 +66,14 @@ func dropTables(n *ast.DropTableStmt) *tree.Define {
 	case n.TemporaryKeyword != ast.TemporaryNone:
 		d.Kind = "drop temporary table"
 	}
-	for i, one := range n.Tables {
-		if i == 0 {
-			d.Name = objectName(one)
-		} else {
-			d.Others = append(d.Others, objectName(one))
-		}
+	return dropped(d, n.Tables)
+}
+
+// dropped names the objects of a DROP.
+func dropped(d *tree.Define, list []*ast.TableName) *tree.Define {
+	d.Name = objectName(list[0])
+	for _, other := range list[1:] {
+		d.Others = append(d.Others, objectName(other))
 	}
 	return d
 }
@@ -87,7 +85,7 @@ func (t *translator) renameTables(n *ast.RenameTableStmt) tree.Statement {
 		return d
 	}
 	to := n.TableToTables[0].NewTable
-	d.Changes = []tree.Change{{Kind: "rename table", To: to.Name.L, Known: to.Schema.L == d.Name.Schema}}
+	d.Changes = []tree.Change{{Kind: "rename table", To: to.Name.O, Known: to.Schema.L == d.Name.Schema}}
 	return d
 }
 
@@ -96,13 +94,10 @@ func (t *translator) createView(n *ast.CreateViewStmt) tree.Statement {
 	if len(n.Cols) == 0 {
 		return d
 	}
-	if len(n.Cols) != len(d.View.Items) {
-		d.Unreadable = "the columns of the view are named apart from its query"
-		return d
-	}
 	for i := range d.View.Items {
-		if _, star := d.View.Items[i].Expr.(*tree.Star); star {
+		if _, star := d.View.Items[i].Expr.(*tree.Star); star || len(n.Cols) != len(d.View.Items) {
 			d.Unreadable = "the columns of the view are named apart from its query"
+			return d
 		}
 		d.View.Items[i].As = n.Cols[i].L
 	}
@@ -110,11 +105,10 @@ func (t *translator) createView(n *ast.CreateViewStmt) tree.Statement {
 }
 
 func (t *translator) createIndex(n *ast.CreateIndexStmt) tree.Statement {
-	k := &tree.Key{Name: keyName(n.IndexName), Parts: t.parts(n.IndexPartSpecifications)}
+	k := &tree.Key{Name: keyName(n.IndexName), Unique: n.KeyType == ast.IndexKeyTypeUnique, Parts: t.parts(n.IndexPartSpecifications)}
 	if n.IndexOption != nil {
 		k.Where = t.expr(n.IndexOption.Condition)
 	}
-	k.Unique = n.KeyType == ast.IndexKeyTypeUnique
 	table := objectName(n.Table)
 	return &tree.Define{
 		Kind: "create index", Name: tree.Name{Schema: table.Name, Name: k.Name}, Guarded: n.IfNotExists, // a table's names are its own

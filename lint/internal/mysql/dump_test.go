@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // dump writes a tree in one line: the type of each node and its fields that are not zero.

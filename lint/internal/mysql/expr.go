@@ -8,7 +8,7 @@ import (
 	"github.com/sqlc-dev/marino/ast"
 	"github.com/sqlc-dev/marino/opcode"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // translator turns the syntax tree of one statement into that of package tree.
@@ -207,7 +207,7 @@ func (t *translator) unary(n *ast.UnaryOperationExpr) tree.Expr {
 	arg := t.expr(n.V)
 	switch n.Op { //nolint:exhaustive // the others have two operands
 	case opcode.Not, opcode.Not2:
-		if n.Op == opcode.Not && open(n.V) {
+		if n.Op == opcode.Not && hasFirstOperand(n.V) {
 			return &tree.Op{Name: "not?", Args: []tree.Expr{arg}}
 		}
 		return &tree.Op{Name: "not", Args: []tree.Expr{arg}}
@@ -224,8 +224,8 @@ func (t *translator) unary(n *ast.UnaryOperationExpr) tree.Expr {
 	return raw("operator %s", n.Op)
 }
 
-// open reports whether an operand of NOT has a first operand of its own, which NOT may be about.
-func open(n ast.ExprNode) bool {
+// hasFirstOperand reports whether an operand of NOT has a first operand of its own, which NOT may be about.
+func hasFirstOperand(n ast.ExprNode) bool {
 	switch n.(type) {
 	case *ast.BinaryOperationExpr, *ast.BetweenExpr, *ast.PatternInExpr, *ast.PatternLikeOrIlikeExpr, *ast.PatternRegexpExpr,
 		*ast.IsNullExpr, *ast.IsTruthExpr, *ast.CompareSubqueryExpr:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -88,9 +88,10 @@ func (t *translator) table(n *ast.TableName, alias string) tree.Name {
 	if alias == "" {
 		t.register(n.Name.L, n.Schema.L)
 	}
-	return objectName(n)
+	return tree.Name{Schema: n.Schema.L, Name: n.Name.L}
 }
 
+// objectName is a name as it is written: on some servers, two tables have names that differ in case only.
 func objectName(n *ast.TableName) tree.Name {
-	return tree.Name{Schema: n.Schema.L, Name: n.Name.L}
+	return tree.Name{Schema: n.Schema.L, Name: n.Name.O}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // sameFunction gives functions with several names one of them.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/mysql"
+	"github.com/semel-dev/semel/lint/internal/mysql"
 )
 
 // FuzzParse checks that no text makes the translator panic, and that the statements are in the text,

@@ -3,7 +3,7 @@ package mysql
 import (
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // insert translates INSERT and REPLACE. That rows go to a partition, and the priority, change nothing
@@ -13,7 +13,7 @@ func (t *translator) insert(n *ast.InsertStmt) *tree.Insert {
 	if !ok {
 		t.fail("INSERT into something that is not a table")
 	}
-	s := &tree.Insert{Table: objectName(target), Ignore: n.IgnoreErr, Replace: n.IsReplace}
+	s := &tree.Insert{Table: tree.Name{Schema: target.Schema.L, Name: target.Name.L}, Ignore: n.IgnoreErr, Replace: n.IsReplace}
 	if n.Columns != nil {
 		s.Columns = []string{}
 	}

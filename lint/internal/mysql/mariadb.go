@@ -6,7 +6,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // parsed is a statement as the parser read it, with what was cut from it.

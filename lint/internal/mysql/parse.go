@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	"github.com/sqlc-dev/marino/ast"
 	"github.com/sqlc-dev/marino/parser"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Parse splits a text into statements and translates each. It never fails: a statement that the
@@ -24,33 +23,6 @@ func Parse(text string) []tree.Parsed {
 		}
 	}
 	return all
-}
-
-// Expression translates one expression, as the catalogs print them: information_schema escapes the
-// quotes of strings in those of MySQL.
-func Expression(text string) (tree.Expr, error) {
-	e, err := expression(text)
-	if err != nil && strings.Contains(text, `\'`) {
-		return expression(strings.ReplaceAll(text, `\'`, `'`))
-	}
-	return e, err
-}
-
-func expression(text string) (tree.Expr, error) {
-	all := Parse("SELECT (" + text + "\n)")
-	if len(all) != 1 {
-		return nil, errors.New("not one expression")
-	}
-	switch s := all[0].Statement.(type) {
-	case *tree.Select:
-		bare := tree.Select{Items: s.Items}
-		if len(s.Items) == 1 && s.Items[0].As == "" && reflect.DeepEqual(*s, bare) {
-			return s.Items[0].Expr, nil
-		}
-	case *tree.Opaque:
-		return nil, errors.New(s.Why)
-	}
-	return nil, errors.New("not an expression")
 }
 
 // reader parses statements.

@@ -3,7 +3,7 @@ package mysql
 import (
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // subquery translates a query within an expression.

@@ -3,7 +3,7 @@ package mysql
 import (
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // scope says what names of columns mean in VALUES and in ON DUPLICATE KEY UPDATE, where

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // statement translates one statement.

@@ -8,7 +8,7 @@ import (
 	"github.com/sqlc-dev/marino/charset"
 	"github.com/sqlc-dev/marino/mysql"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // engines are those that keep unique keys as InnoDB does.
@@ -111,6 +111,7 @@ func (t *translator) columnDef(n *ast.ColumnDef, collation string) (*tree.Column
 		case ast.ColumnOptionGenerated:
 			c.Generated = t.expr(o.Expr)
 		case ast.ColumnOptionReference:
+			keys = append(keys, &tree.Key{Parts: self})
 			foreign = append(foreign, foreignKey(o.Refer, []string{c.Name}))
 		}
 	}
@@ -161,9 +162,9 @@ func implicitTimestamp(c *tree.ColumnDef, n *ast.ColumnDef) {
 	c.Default, c.OnUpdate = &tree.Call{Name: "now"}, true
 }
 
-// addConstraint adds a unique or a foreign key. Other indexes and checks are left out.
+// addConstraint adds an index or a foreign key, which has an index. Checks are left out.
 func (t *translator) addConstraint(table *tree.Table, n *ast.Constraint) {
-	if k := t.key(n); k != nil && k.Unique {
+	if k := t.key(n); k != nil {
 		table.Keys = append(table.Keys, k)
 	}
 	if n.Tp == ast.ConstraintForeignKey {
@@ -179,6 +180,8 @@ func (t *translator) key(n *ast.Constraint) *tree.Key {
 		k.Name, k.Unique, k.Primary = "PRIMARY", true, true
 	case ast.ConstraintUniq, ast.ConstraintUniqKey, ast.ConstraintUniqIndex:
 		k.Unique = true
+	case ast.ConstraintForeignKey: // the index is there unless another one serves
+		k.Name, k.First = "", k.Name
 	case ast.ConstraintKey, ast.ConstraintIndex, ast.ConstraintFulltext, ast.ConstraintSpatial:
 	default:
 		return nil
@@ -228,14 +231,10 @@ func action(o ast.ReferOptionType) string {
 // primaryNotNull notes that the columns of a primary key take no NULL.
 func primaryNotNull(table *tree.Table) {
 	for _, k := range table.Keys {
-		if !k.Primary {
-			continue
-		}
 		for _, part := range k.Parts {
 			for _, c := range table.Columns {
-				if col, ok := part.(*tree.Column); ok && col.Name == c.Name {
-					c.NotNull = true
-				}
+				col, ok := part.(*tree.Column)
+				c.NotNull = c.NotNull || ok && k.Primary && col.Name == c.Name
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlc-dev/marino/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func (t *translator) createTrigger(n *ast.CreateTriggerStmt) tree.Statement {

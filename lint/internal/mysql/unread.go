@@ -1,16 +1,16 @@
 package mysql
 
-import "github.com/semel-dev/semel/internal/lint/tree"
+import "github.com/semel-dev/semel/lint/internal/tree"
 
 // unread says of a statement that cannot be translated at least which table it makes or changes,
 // so that nothing is believed of that table.
 func (s *source) unread(why string) tree.Statement {
 	r := &header{source: s}
 	opaque := &tree.Opaque{Why: why}
-	switch r.take() {
+	switch r.next() {
 	case "create":
 		for range maxHeader {
-			switch r.take() {
+			switch r.next() {
 			case "table":
 				return r.table("create table", why)
 			case "trigger":
@@ -24,7 +24,7 @@ func (s *source) unread(why string) tree.Statement {
 		}
 	case "alter":
 		for range maxHeader {
-			switch r.take() {
+			switch r.next() {
 			case "table":
 				return r.table("alter table", why)
 			case "online", "offline", "ignore":
@@ -45,8 +45,8 @@ type header struct {
 	at int
 }
 
-// take returns the next token.
-func (h *header) take() string {
+// next returns the next token.
+func (h *header) next() string {
 	h.at++
 	return h.word(h.at - 1)
 }
@@ -107,7 +107,7 @@ func (h *header) trigger(why string) tree.Statement {
 		return nil
 	}
 	for more := true; more; more = h.skip("or") {
-		switch h.take() {
+		switch h.next() {
 		case "insert":
 			tr.Insert = true
 		case "update":

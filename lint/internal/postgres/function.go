@@ -5,7 +5,7 @@ import (
 
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // createFunction translates CREATE FUNCTION and CREATE PROCEDURE.

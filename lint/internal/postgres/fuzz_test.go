@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/postgres"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // FuzzParse checks that no text makes the translator panic, and that statements lie in the text in order.

@@ -7,7 +7,7 @@ import (
 
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // maxStatementBytes bounds the text of a statement that is parsed, and with it the depth of the recursion.
@@ -19,17 +19,17 @@ func Parse(text string) []tree.Parsed {
 	return parseAll(text, inClient)
 }
 
-// place says who executes a text.
-type place uint8
+// executor says who executes a text.
+type executor uint8
 
 const (
-	inClient   place = iota
-	inFunction       // placeholders are $n alone
-	inTrigger        // likewise, and old and new are rows
+	inClient   executor = iota
+	inFunction          // placeholders are $n alone
+	inTrigger           // likewise, and old and new are rows
 )
 
 // parseAll translates all statements of a text.
-func parseAll(text string, in place) []tree.Parsed {
+func parseAll(text string, in executor) []tree.Parsed {
 	var all []tree.Parsed
 	for _, c := range split(text) {
 		all = append(all, parseChunk(text, c, in)...)
@@ -38,7 +38,7 @@ func parseAll(text string, in place) []tree.Parsed {
 }
 
 // parseChunk translates one statement, and those within it if it was joined from several by mistake.
-func parseChunk(text string, c chunk, in place) []tree.Parsed {
+func parseChunk(text string, c chunk, in executor) []tree.Parsed {
 	statement, err := parseOne(text[c.start:c.end], c.shifted(), in)
 	if err == nil {
 		return []tree.Parsed{{Start: c.start, End: c.end, Statement: statement}}
@@ -54,7 +54,7 @@ func parseChunk(text string, c chunk, in place) []tree.Parsed {
 }
 
 // parseOne translates the text of one statement.
-func parseOne(text string, tokens []token, in place) (statement tree.Statement, err error) {
+func parseOne(text string, tokens []token, in executor) (statement tree.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			statement, err = nil, fmt.Errorf("cannot be translated: %v", r)
@@ -130,7 +130,7 @@ func Expression(text string) (tree.Expr, error) {
 	return expression(text, inClient)
 }
 
-func expression(text string, in place) (tree.Expr, error) {
+func expression(text string, in executor) (tree.Expr, error) {
 	text = "SELECT (" + text + "\n)"
 	chunks := split(text)
 	if len(chunks) != 1 {

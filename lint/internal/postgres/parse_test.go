@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/postgres"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

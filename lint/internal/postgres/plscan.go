@@ -8,7 +8,7 @@ import (
 
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // scanPLpgSQL collects all statements and expressions of a function, whatever leads to them.

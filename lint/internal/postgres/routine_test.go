@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/postgres"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // TestJoin checks what a trigger learns from its function.

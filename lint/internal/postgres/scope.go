@@ -7,7 +7,7 @@ import (
 
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // scope holds the names in a statement that decide how a name is read.
@@ -38,7 +38,7 @@ func (s *scope) message(pointer reflect.Value, depth int) bool {
 	if pointer.IsNil() {
 		return true
 	}
-	s.note(pointer.Interface())
+	s.addMessage(pointer.Interface())
 	for _, i := range holders(pointer.Type().Elem()) {
 		switch f := pointer.Elem().Field(i); {
 		case f.Kind() == reflect.Slice:
@@ -81,8 +81,8 @@ func holders(of reflect.Type) (fields []int) {
 // holding keeps what holders has found: the parser has about 270 messages.
 var holding sync.Map //nolint:gochecknoglobals // types of the parser, the same for every text.
 
-// note records the names that one node brings.
-func (s *scope) note(m any) {
+// addMessage records the names that one node brings.
+func (s *scope) addMessage(m any) {
 	switch n := m.(type) {
 	case *pg.RangeVar:
 		if n.GetAlias() != nil {

@@ -3,7 +3,7 @@ package postgres
 import (
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func (t *translator) from(list []*pg.Node) []tree.Source {

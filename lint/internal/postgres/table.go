@@ -6,7 +6,7 @@ import (
 
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func (t *translator) createTable(s *pg.CreateStmt) *tree.Define {

@@ -3,7 +3,7 @@ package postgres
 import (
 	pg "github.com/sqlc-dev/oliphant"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // The bits of the timing and of the events of a trigger in the catalog.

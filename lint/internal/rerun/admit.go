@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"errors"
@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/mysql"
-	"github.com/semel-dev/semel/internal/lint/postgres"
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
+	"github.com/semel-dev/semel/lint/internal/parse"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // admitted is a statement that may be run.
@@ -64,7 +62,7 @@ func (l *layout) admit(s Statement) (*admitted, error) {
 	if len(s.Text) > maxTextBytes {
 		return nil, fmt.Errorf("it is longer than %d KiB", maxTextBytes>>10)
 	}
-	parsed := parse(l.dialect, s.Text)
+	parsed := parse.Statements(l.dialect, s.Text)
 	if len(parsed) != 1 {
 		return nil, fmt.Errorf("it is %d statements", len(parsed))
 	}
@@ -77,17 +75,6 @@ func (l *layout) admit(s Statement) (*admitted, error) {
 		return nil, err
 	}
 	return a, l.admitWords(a.tokens)
-}
-
-func parse(d dialect.Dialect, text string) []tree.Parsed {
-	switch d {
-	case dialect.PostgreSQL:
-		return postgres.Parse(text)
-	case dialect.MySQL:
-		return mysql.Parse(text)
-	case dialect.SQLite:
-	}
-	return sqlite.Parse(text)
 }
 
 // admitKind looks at what the statement is.

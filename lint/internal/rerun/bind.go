@@ -1,12 +1,12 @@
-package prove
+package rerun
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/postgres"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
+	"github.com/semel-dev/semel/lint/internal/postgres"
 )
 
 // bind writes the placeholders of client libraries (:name, @name, sqlc.arg(name)) as the driver takes them, and returns

@@ -1,9 +1,9 @@
-package prove
+package rerun
 
 import (
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // clues hold what a statement says about the rows that it matches: the constants next to a column, and the columns that

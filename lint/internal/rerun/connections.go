@@ -1,11 +1,11 @@
-package prove
+package rerun
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 )
 
 // connections are those that a copy on a server needs.

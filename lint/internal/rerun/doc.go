@@ -1,4 +1,4 @@
-// Package prove runs SQL statements twice on a scratch copy of a database, and says what the second
+// Package rerun runs SQL statements twice on a scratch copy of a database, and says what the second
 // run changed.
 //
 //	the database (read only) ──copy──▶ tables without rows
@@ -13,4 +13,4 @@
 //
 // A copy has a name that says which process made it. When that process is killed, the next run
 // finds that no process holds the copy, and drops it.
-package prove
+package rerun

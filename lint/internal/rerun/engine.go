@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -33,8 +33,8 @@ type engine struct {
 type scratch interface {
 	// read reads what the copy holds.
 	read(ctx context.Context) (*layout, error)
-	// open returns a session on which no statement has left anything.
-	open(ctx context.Context) (session, error)
+	// begin returns a session on which no statement has left anything.
+	begin(ctx context.Context) (copySession, error)
 	// renew makes the copy again.
 	renew(ctx context.Context) error
 	// drop removes the copy.
@@ -152,7 +152,7 @@ var errLarge = errors.New("it needs more than " + temporaryFiles + " of temporar
 
 // once fills the tables, runs the statement twice, and compares. An error says why the statement cannot be tried.
 func (t *trial) once(ctx context.Context, number int, coarse bool) error {
-	s, err := t.copy.open(ctx)
+	s, err := t.copy.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (t *trial) once(ctx context.Context, number int, coarse bool) error {
 		if err := s.tick(ctx, i, coarse); err != nil {
 			return err
 		}
-		answers[i], errs[i] = run(ctx, s, t.text, args)
+		answers[i], errs[i] = runStatement(ctx, s, t.text, args)
 		if errors.Is(errs[i], errSlow) || errors.Is(errs[i], errLarge) {
 			return errs[i]
 		}
@@ -219,11 +219,11 @@ func (t *trial) compare(number int, states []state, answers [2]string) {
 	}
 }
 
-// run runs a statement, for at most [patience].
-func run(ctx context.Context, s session, text string, args []string) (string, error) {
+// runStatement runs a statement, for at most [patience].
+func runStatement(ctx context.Context, s copySession, text string, args []string) (string, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	answer, err := s.run(within, text, args)
+	answer, err := s.execute(within, text, args)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		return answer, errSlow
 	}
@@ -231,7 +231,7 @@ func run(ctx context.Context, s session, text string, args []string) (string, er
 }
 
 // arguments are the values of the placeholders, those of one name the same.
-func (t *trial) arguments(ctx context.Context, s session, f *filler) ([]string, error) {
+func (t *trial) arguments(ctx context.Context, s copySession, f *filler) ([]string, error) {
 	all, err := s.arguments(ctx, t.text, t.names)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"database/sql"
@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 const (

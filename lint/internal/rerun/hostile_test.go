@@ -1,4 +1,4 @@
-package prove_test
+package rerun_test
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/prove"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
+	"github.com/semel-dev/semel/lint/internal/rerun"
 )
 
 // contents is all that a database holds, as text.
@@ -55,9 +55,9 @@ func letCopy(d *databases.Database) {
 	}
 }
 
-func texts(list ...string) (all []prove.Statement) {
+func texts(list ...string) (all []rerun.Statement) {
 	for _, text := range list {
-		all = append(all, prove.Statement{Text: text})
+		all = append(all, rerun.Statement{Text: text})
 	}
 	return all
 }
@@ -104,18 +104,18 @@ func TestHostile(t *testing.T) {
 		letCopy(d)
 		shop(t, d)
 		before := contents(t, d, "stock", "log")
-		outcomes, err := prove.Run(t.Context(), d.DSN, texts(append(hostile[d.Dialect], "UPDATE stock SET n = n - 1")...), &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), d.DSN, texts(append(hostile[d.Dialect], "UPDATE stock SET n = n - 1")...), &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		last := len(outcomes) - 1
 		for i, got := range outcomes[:last] {
-			if got.Kind != prove.NotRun || got.Why == "" {
+			if got.Kind != rerun.NotRun || got.Why == "" {
 				t.Errorf("%s: %s\n%s", d.Dialect, hostile[d.Dialect][i], got.String())
 			}
 			t.Logf("%s: %s", hostile[d.Dialect][i], got.Why)
 		}
-		if got := outcomes[last]; got.Kind != prove.Differs {
+		if got := outcomes[last]; got.Kind != rerun.Differs {
 			t.Errorf("after all of them: %s", got.String())
 		}
 		if after := contents(t, d, "stock", "log"); after != before {
@@ -148,17 +148,17 @@ func TestReachBack(t *testing.T) {
 			t.Skip("a trigger of SQLite names no other database")
 		}
 		before := contents(t, d, "stock", "log")
-		outcomes, err := prove.Run(t.Context(), d.DSN, texts(statement, "UPDATE stock SET n = raise()", "UPDATE stock SET name = rights()"), &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), d.DSN, texts(statement, "UPDATE stock SET n = raise()", "UPDATE stock SET name = rights()"), &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, got := range outcomes[:2] {
-			if got.Kind != prove.NotRun {
+			if got.Kind != rerun.NotRun {
 				t.Error(got.String())
 			}
 			t.Log(got.Why)
 		}
-		if got := outcomes[2]; d.Dialect == dialect.PostgreSQL && got.Kind == prove.Differs {
+		if got := outcomes[2]; d.Dialect == dialect.PostgreSQL && got.Kind == rerun.Differs {
 			t.Error("a function ran with the rights of a superuser: " + got.String())
 		}
 		if after := contents(t, d, "stock", "log"); after != before {
@@ -192,17 +192,17 @@ func TestBounds(t *testing.T) {
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
 		letCopy(d)
 		shop(t, d)
-		outcomes, err := prove.Run(t.Context(), d.DSN, texts(forever[d.Dialect], many[d.Dialect], "UPDATE stock SET n = 1"), &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), d.DSN, texts(forever[d.Dialect], many[d.Dialect], "UPDATE stock SET n = 1"), &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := outcomes[0]; got.Kind != prove.NotRun || !slices.ContainsFunc([]string{"it ran for more than 2s", "recurs", "more than 100MB of temporary files"}, func(why string) bool { return strings.Contains(got.Why, why) }) {
+		if got := outcomes[0]; got.Kind != rerun.NotRun || !slices.ContainsFunc([]string{"it ran for more than 2s", "recurs", "more than 100MB of temporary files"}, func(why string) bool { return strings.Contains(got.Why, why) }) {
 			t.Error(got.String())
 		}
-		if got := outcomes[1]; got.Kind != prove.NotRun || !strings.Contains(got.Why, "more than 2000 rows") {
+		if got := outcomes[1]; got.Kind != rerun.NotRun || !strings.Contains(got.Why, "more than 2000 rows") {
 			t.Error(got.String())
 		}
-		if got := outcomes[2]; got.Kind != prove.Same {
+		if got := outcomes[2]; got.Kind != rerun.Same {
 			t.Error(got.String())
 		}
 	})

@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/*.sql

@@ -1,4 +1,4 @@
-package prove_test
+package rerun_test
 
 import (
 	"bufio"
@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/prove"
-	"github.com/semel-dev/semel/internal/opendb"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/lint/internal/rerun"
 )
 
 // childDSN tells the test process to be the one that is killed.
@@ -30,7 +30,7 @@ func TestChild(t *testing.T) {
 		t.Skip("TestKilled starts it")
 	}
 	list := texts(slices.Repeat([]string{"UPDATE stock SET n = 1"}, 10_000)...)
-	_, err := prove.Run(t.Context(), dsn, list, &prove.Options{Yes: true, Progress: func(done, _ int, _ string) {
+	_, err := rerun.Run(t.Context(), dsn, list, &rerun.Options{Yes: true, Progress: func(done, _ int, _ string) {
 		if done == 1 {
 			_, _ = os.Stdout.WriteString("running\n")
 		}
@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("no copy is in use: %v", left)
 		}
 		next := func() []string {
-			if _, err := prove.Run(t.Context(), d.DSN, texts("UPDATE stock SET n = 1"), &prove.Options{Yes: true}); err != nil {
+			if _, err := rerun.Run(t.Context(), d.DSN, texts("UPDATE stock SET n = 1"), &rerun.Options{Yes: true}); err != nil {
 				t.Fatal(err)
 			}
 			now := copies(t, d)
@@ -117,12 +117,12 @@ func TestKilled(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]error{
-		"postgres://u:s3cret@db.example/test": prove.ErrRefused, "mysql://u:s3cret@10.0.0.1/test": prove.ErrRefused, "postgres://u:s3cret@127.0.0.1,db.example/test": prove.ErrRefused,
+		"postgres://u:s3cret@db.example/test": rerun.ErrRefused, "mysql://u:s3cret@10.0.0.1/test": rerun.ErrRefused, "postgres://u:s3cret@127.0.0.1,db.example/test": rerun.ErrRefused,
 		"shop.db": opendb.ErrDSN, "": opendb.ErrDSN, "oracle://u:s3cret@h/d": opendb.ErrDSN, "postgres://u:s3cret@host:port/db": opendb.ErrDSN, "sqlite::memory:": opendb.ErrDSN,
 		"postgres://u:s3cret@127.0.0.1:1/test": nil, "mysql://u:s3cret@127.0.0.1:1/test": nil, "sqlite:/absent.db": nil,
 	} {
-		_, err := prove.Run(t.Context(), dsn, texts("SELECT 1"), nil)
-		if err == nil || want != nil && !errors.Is(err, want) || want == nil && (errors.Is(err, prove.ErrRefused) || errors.Is(err, opendb.ErrDSN)) || strings.Contains(err.Error(), "s3cret") {
+		_, err := rerun.Run(t.Context(), dsn, texts("SELECT 1"), nil)
+		if err == nil || want != nil && !errors.Is(err, want) || want == nil && (errors.Is(err, rerun.ErrRefused) || errors.Is(err, opendb.ErrDSN)) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v, want %v", dsn, err, want)
 		}
 	}
@@ -134,14 +134,14 @@ func TestRefused(t *testing.T) {
 		shop(t, d)
 		path := strings.Replace(d.DSN, "test.db", "shop.db", 1)
 		d.Exec(t, "VACUUM INTO '"+strings.TrimPrefix(path, "sqlite:")+"'")
-		if _, err := prove.Run(t.Context(), path, texts("SELECT 1"), nil); !errors.Is(err, prove.ErrRefused) {
+		if _, err := rerun.Run(t.Context(), path, texts("SELECT 1"), nil); !errors.Is(err, rerun.ErrRefused) {
 			t.Errorf("a database with rows: %v", err)
 		}
-		if _, err := prove.Run(t.Context(), path, texts("SELECT 1"), &prove.Options{Yes: true}); err != nil {
+		if _, err := rerun.Run(t.Context(), path, texts("SELECT 1"), &rerun.Options{Yes: true}); err != nil {
 			t.Error(err)
 		}
-		got, err := prove.Run(t.Context(), path, []prove.Statement{{Text: "UPDATE stock SET n = 1", Dialects: []dialect.Dialect{dialect.MySQL}}}, &prove.Options{Yes: true})
-		if err != nil || got[0].Kind != prove.NotRun || !strings.Contains(got[0].Why, "written for mysql") {
+		got, err := rerun.Run(t.Context(), path, []rerun.Statement{{Text: "UPDATE stock SET n = 1", Dialects: []dialect.Dialect{dialect.MySQL}}}, &rerun.Options{Yes: true})
+		if err != nil || got[0].Kind != rerun.NotRun || !strings.Contains(got[0].Why, "written for mysql") {
 			t.Errorf("%v, %v", got, err)
 		}
 	})

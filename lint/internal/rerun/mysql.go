@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/opendb"
 )
 
 // The clock of MySQL and MariaDB is set: to a time, and then to a day, an hour, a minute and a second later.
@@ -202,12 +202,12 @@ func (c *myCopy) read(ctx context.Context) (*layout, error) {
 	return readLayout(ctx, c.work.DB, dialect.MySQL)
 }
 
-func (c *myCopy) open(ctx context.Context) (session, error) {
+func (c *myCopy) begin(ctx context.Context) (copySession, error) {
 	conn, err := c.work.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &mySession{conn: conn, admin: c.session}
+	s := &mySession{sqlSession: sqlSession{conn}, admin: c.session}
 	err = conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id)
 	if err == nil {
 		err = s.all(ctx, "SET SESSION time_zone = '+00:00', SESSION innodb_lock_wait_timeout = 2")
@@ -224,11 +224,13 @@ func (c *myCopy) open(ctx context.Context) (session, error) {
 
 // mySession is a session on the copy.
 type mySession struct {
-	conn, admin *sql.Conn
-	id          int64
-	slow        bool
-	sequences   []string
-	asked       bool
+	sqlSession
+
+	admin     *sql.Conn
+	id        int64
+	slow      bool
+	sequences []string
+	asked     bool
 }
 
 func (s *mySession) close() {
@@ -276,20 +278,13 @@ func (s *mySession) clear(ctx context.Context, tables []*table) error {
 }
 
 func (s *mySession) insert(ctx context.Context, list []string, _ []*table) error {
-	if err := s.all(ctx, "SET timestamp = "+firstTime, "BEGIN"); err != nil {
+	if err := s.all(ctx, "SET timestamp = "+firstTime); err != nil {
 		return err
 	}
-	for _, text := range list {
-		_, _ = s.conn.ExecContext(ctx, text) // a row that a key or a check refuses is left out
-	}
-	return s.all(ctx, "COMMIT")
+	return s.sqlSession.insert(ctx, list, nil)
 }
 
-func (s *mySession) arguments(_ context.Context, _ string, names []string) ([]parameter, error) {
-	return make([]parameter, len(names)), nil
-}
-
-func (s *mySession) run(ctx context.Context, text string, args []string) (string, error) {
+func (s *mySession) execute(ctx context.Context, text string, args []string) (string, error) {
 	result, err := s.conn.ExecContext(ctx, text, typed(args)...)
 	if err != nil {
 		var refused *mysql.MySQLError
@@ -309,15 +304,6 @@ func (s *mySession) run(ctx context.Context, text string, args []string) (string
 
 func (s *mySession) tick(ctx context.Context, n int, _ bool) error {
 	return s.all(ctx, "SET timestamp = "+[]string{firstTime, secondTime}[n])
-}
-
-func (s *mySession) query(ctx context.Context, text string) ([]string, [][]sql.NullString, error) {
-	rows, err := s.conn.QueryContext(ctx, text)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close() //nolint:errcheck // scan says what went wrong.
-	return scan(rows)
 }
 
 // counters asks what this session has taken last from each sequence of MariaDB, and where each of them starts again:

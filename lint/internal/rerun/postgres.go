@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/opendb"
 )
 
 // maxTemplateBytes is the largest database that is copied with its rows, which are removed then; of a larger one
@@ -184,7 +184,7 @@ func (c *pgCopy) read(ctx context.Context) (*layout, error) {
 	return readLayout(ctx, c.work.DB, dialect.PostgreSQL)
 }
 
-func (c *pgCopy) open(ctx context.Context) (session, error) {
+func (c *pgCopy) begin(ctx context.Context) (copySession, error) {
 	conn, err := c.work.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (s *pgSession) arguments(ctx context.Context, text string, _ []string) (all
 	return all, err
 }
 
-func (s *pgSession) run(ctx context.Context, text string, args []string) (answer string, err error) {
+func (s *pgSession) execute(ctx context.Context, text string, args []string) (answer string, err error) {
 	values := make([][]byte, len(args))
 	for i, arg := range args {
 		values[i] = []byte(arg)

@@ -1,4 +1,4 @@
-package prove_test
+package rerun_test
 
 import (
 	"net/url"
@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/prove"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
+	"github.com/semel-dev/semel/lint/internal/rerun"
 )
 
 // loginAs makes a user of PostgreSQL with the rights, and returns the DSN of the database as that user.
@@ -39,10 +39,10 @@ func loginAs(t *testing.T, d *databases.Database, rights string) (user, dsn stri
 //nolint:paralleltest // it changes the PATH.
 func TestRights(t *testing.T) {
 	statements := texts("UPDATE stock SET n = n - 1", "UPDATE stock SET n = 1", "INSERT INTO stock VALUES (7, 'x', 1)")
-	want := []prove.Kind{prove.Differs, prove.Same, prove.Same}
+	want := []rerun.Kind{rerun.Differs, rerun.Same, rerun.Same}
 	check := func(t *testing.T, d *databases.Database, user, dsn string) {
 		t.Helper()
-		outcomes, err := prove.Run(t.Context(), dsn, statements, &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), dsn, statements, &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestRights(t *testing.T) {
 		shop(t, d)
 		d.Exec(t, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+user)
 		if os.Getenv(dbserver.EnvPostgresBin) != "" { // of a newer version than pg_dump
-			_, err := prove.Run(t.Context(), dsn, statements, &prove.Options{Yes: true})
+			_, err := rerun.Run(t.Context(), dsn, statements, &rerun.Options{Yes: true})
 			if err == nil || !strings.Contains(err.Error(), "pg_dump is older than the server") || !strings.Contains(err.Error(), "server version: ") {
 				t.Errorf("with an older pg_dump: %v", err)
 			}
@@ -78,7 +78,7 @@ func TestRights(t *testing.T) {
 		}
 		check(t, d, user, dsn)
 		t.Setenv("PATH", "")
-		_, err := prove.Run(t.Context(), dsn, statements, &prove.Options{Yes: true})
+		_, err := rerun.Run(t.Context(), dsn, statements, &rerun.Options{Yes: true})
 		if err == nil || !strings.Contains(err.Error(), "pg_dump is not on the PATH") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("without pg_dump: %v", err)
 		}
@@ -89,7 +89,7 @@ func TestRights(t *testing.T) {
 		user, dsn := loginAs(t, d, "NOCREATEDB")
 		shop(t, d)
 		d.Exec(t, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+user)
-		_, err := prove.Run(t.Context(), dsn, statements, &prove.Options{Yes: true})
+		_, err := rerun.Run(t.Context(), dsn, statements, &rerun.Options{Yes: true})
 		if err == nil || !strings.Contains(err.Error(), "needs the right CREATEDB") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("without CREATEDB: %v", err)
 		}

@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/opendb"
 )
 
 // ErrRefused means that the database may hold something of value, and [Options].Yes is not set.
@@ -32,7 +32,7 @@ func Run(ctx context.Context, dsn string, statements []Statement, o *Options) (o
 	if o == nil {
 		o = &Options{}
 	}
-	c, err := open(ctx, dsn, o.Yes)
+	c, err := copyOf(ctx, dsn, o.Yes)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func Run(ctx context.Context, dsn string, statements []Statement, o *Options) (o
 	return outcomes, nil
 }
 
-// open makes a copy of the database that the DSN names.
-func open(ctx context.Context, dsn string, yes bool) (scratch, error) {
+// copyOf makes a copy of the database that the DSN names.
+func copyOf(ctx context.Context, dsn string, yes bool) (scratch, error) {
 	place, err := opendb.Locate(dsn)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -22,16 +22,16 @@ const (
 
 var errTooMany = fmt.Errorf("more than %d rows in a table", maxRows)
 
-// session runs one statement on a copy.
-type session interface {
+// copySession runs one statement on a copy.
+type copySession interface {
 	// clear removes the rows of the tables.
 	clear(ctx context.Context, tables []*table) error
 	// insert runs statements; rows that are refused are left out.
 	insert(ctx context.Context, list []string, tables []*table) error
 	// arguments says which arguments a statement takes.
 	arguments(ctx context.Context, text string, names []string) ([]parameter, error)
-	// run runs the statement, and describes its answer.
-	run(ctx context.Context, text string, args []string) (answer string, err error)
+	// execute runs the statement, and describes its answer.
+	execute(ctx context.Context, text string, args []string) (answer string, err error)
 	// tick sets the clock to its nth time, or waits until it shows another one: coarse clocks show seconds.
 	tick(ctx context.Context, n int, coarse bool) error
 	// query reads rows as texts.
@@ -41,6 +41,33 @@ type session interface {
 	// columns returns the list of a SELECT that reads a table.
 	columns(t *table) string
 	close()
+}
+
+// sqlSession has the methods that sessions by database/sql share.
+type sqlSession struct{ conn *sql.Conn }
+
+func (s *sqlSession) insert(ctx context.Context, list []string, _ []*table) error {
+	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	for _, text := range list {
+		_, _ = s.conn.ExecContext(ctx, text) // a row that a key or a check refuses is left out
+	}
+	_, err := s.conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+func (*sqlSession) arguments(_ context.Context, _ string, names []string) ([]parameter, error) { //nolint:unparam // copySession asks for it.
+	return make([]parameter, len(names)), nil
+}
+
+func (s *sqlSession) query(ctx context.Context, text string) ([]string, [][]sql.NullString, error) { //nolint:unparam // copySession asks for it.
+	rows, err := s.conn.QueryContext(ctx, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close() //nolint:errcheck // scan says what went wrong.
+	return scan(rows)
 }
 
 // parameter is an argument that a statement takes.
@@ -77,7 +104,7 @@ type contents struct {
 type state []contents
 
 // snapshot reads the state.
-func (e *engine) snapshot(ctx context.Context, s session, tables []*table, a *admitted) (state, error) {
+func (e *engine) snapshot(ctx context.Context, s copySession, tables []*table, a *admitted) (state, error) {
 	var all state
 	for _, t := range tables {
 		names, lines, err := s.query(ctx, "SELECT "+s.columns(t)+" FROM "+t.path)

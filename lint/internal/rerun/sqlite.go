@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/opendb"
 )
 
 const (
@@ -71,7 +71,7 @@ func (c *lite) read(ctx context.Context) (*layout, error) {
 	return readLayout(ctx, s.db, dialect.SQLite)
 }
 
-func (c *lite) open(ctx context.Context) (session, error) { return c.fresh(ctx) }
+func (c *lite) begin(ctx context.Context) (copySession, error) { return c.fresh(ctx) }
 
 // fresh makes a database with the definitions and without rows.
 func (c *lite) fresh(ctx context.Context) (s *liteSession, err error) {
@@ -105,8 +105,9 @@ func (c *lite) fresh(ctx context.Context) (s *liteSession, err error) {
 
 // liteSession is a session on a database in memory.
 type liteSession struct {
-	db   *sql.DB
-	conn *sql.Conn
+	sqlSession
+
+	db *sql.DB
 }
 
 func (s *liteSession) close() {
@@ -117,21 +118,6 @@ func (s *liteSession) close() {
 }
 
 func (s *liteSession) clear(context.Context, []*table) error { return nil } // it is new
-
-func (s *liteSession) insert(ctx context.Context, list []string, _ []*table) error {
-	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return err
-	}
-	for _, text := range list {
-		_, _ = s.conn.ExecContext(ctx, text) // a row that a key or a check refuses is left out
-	}
-	_, err := s.conn.ExecContext(ctx, "COMMIT")
-	return err
-}
-
-func (s *liteSession) arguments(_ context.Context, _ string, names []string) ([]parameter, error) {
-	return make([]parameter, len(names)), nil
-}
 
 // typed are arguments as numbers where they look like some.
 func typed(args []string) []any {
@@ -145,7 +131,7 @@ func typed(args []string) []any {
 	return list
 }
 
-func (s *liteSession) run(ctx context.Context, text string, args []string) (string, error) {
+func (s *liteSession) execute(ctx context.Context, text string, args []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
 	before, err := s.changes(ctx)
@@ -216,15 +202,6 @@ func wait(ctx context.Context, coarse bool) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (s *liteSession) query(ctx context.Context, text string) ([]string, [][]sql.NullString, error) {
-	rows, err := s.conn.QueryContext(ctx, text)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close() //nolint:errcheck // scan says what went wrong.
-	return scan(rows)
 }
 
 func (s *liteSession) counters(context.Context) ([]string, [][]sql.NullString, error) {

@@ -1,4 +1,4 @@
-package prove_test
+package rerun_test
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/lint/prove"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/lint/internal/rerun"
 )
 
 func TestMain(m *testing.M) {
@@ -85,11 +85,11 @@ func TestTruth(t *testing.T) {
 				rows = append(rows, r)
 			}
 		}
-		var list []prove.Statement
+		var list []rerun.Statement
 		for _, r := range rows {
-			list = append(list, prove.Statement{Text: strings.ReplaceAll(r.statement, "@now@", "2026-09-21 14:13:20")})
+			list = append(list, rerun.Statement{Text: strings.ReplaceAll(r.statement, "@now@", "2026-09-21 14:13:20")})
 		}
-		outcomes, err := prove.Run(t.Context(), d.DSN, list, nil)
+		outcomes, err := rerun.Run(t.Context(), d.DSN, list, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +103,8 @@ func TestTruth(t *testing.T) {
 			if strings.Contains(r.statement, `doc||'{"a":1}'::jsonb`) {
 				continue // safe while doc holds objects; the rows made here hold arrays as well
 			}
-			proven := got.Kind == prove.Differs || got.Kind == prove.Time
-			if proven == r.safe || got.Kind == prove.NotRun || got.Kind == prove.NoEvidence && !vacuous(r.statement) {
+			proven := got.Kind == rerun.Differs || got.Kind == rerun.Time
+			if proven == r.safe || got.Kind == rerun.NotRun || got.Kind == rerun.NoEvidence && !vacuous(r.statement) {
 				t.Errorf("%s %s: %s\n%s, want safe %t", d.Dialect, r.number, r.statement, got, r.safe)
 			}
 		}
@@ -120,12 +120,12 @@ func TestConstantKey(t *testing.T) {
 		letCopy(d)
 		shop(t, d)
 		d.Exec(t, "CREATE TABLE flags (id integer PRIMARY KEY, up boolean UNIQUE)")
-		outcomes, err := prove.Run(t.Context(), d.DSN, texts("INSERT INTO flags (id, up) SELECT 9, NULL WHERE true <> false OR (SELECT max(id) FROM flags WHERE up = true OR up = false) > 0", "INSERT INTO stock VALUES (1, 'x', 1)", "INSERT INTO stock (n, id) VALUES (3, 2), (4, 7)", "INSERT INTO log (id) VALUES (3)"), &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), d.DSN, texts("INSERT INTO flags (id, up) SELECT 9, NULL WHERE true <> false OR (SELECT max(id) FROM flags WHERE up = true OR up = false) > 0", "INSERT INTO stock VALUES (1, 'x', 1)", "INSERT INTO stock (n, id) VALUES (3, 2), (4, 7)", "INSERT INTO log (id) VALUES (3)"), &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, got := range outcomes {
-			if got.Kind != prove.Same {
+			if got.Kind != rerun.Same {
 				t.Error(got.String())
 			}
 		}
@@ -138,11 +138,11 @@ func TestClock(t *testing.T) {
 	databases.Each(t, func(t *testing.T, d *databases.Database) {
 		letCopy(d)
 		d.Exec(t, "CREATE TABLE seen (id integer PRIMARY KEY, at timestamp NULL)", "CREATE TABLE heard (n integer NOT NULL, at timestamp NULL)")
-		outcomes, err := prove.Run(t.Context(), d.DSN, texts("UPDATE seen SET at = CURRENT_TIMESTAMP", "UPDATE heard SET at = CURRENT_TIMESTAMP"), &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), d.DSN, texts("UPDATE seen SET at = CURRENT_TIMESTAMP", "UPDATE heard SET at = CURRENT_TIMESTAMP"), &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if outcomes[0].Kind != prove.Time || outcomes[1].Kind != prove.Time {
+		if outcomes[0].Kind != rerun.Time || outcomes[1].Kind != rerun.Time {
 			t.Error(outcomes[0].String(), outcomes[1].String())
 		}
 	})
@@ -150,24 +150,24 @@ func TestClock(t *testing.T) {
 
 // withinSecond proves a statement whose condition is the present second: again and again, each time with the second in which
 // it is about to run.
-func withinSecond(t *testing.T, d *databases.Database, statement string) *prove.Outcome {
+func withinSecond(t *testing.T, d *databases.Database, statement string) *rerun.Outcome {
 	t.Helper()
 	const tries, phases = 20, 4
-	var outcomes []prove.Outcome
+	var outcomes []rerun.Outcome
 	for range tries {
-		list := make([]prove.Statement, phases)
+		list := make([]rerun.Statement, phases)
 		list[0].Text = "SELECT 1"
 		present := func(i int) {
 			now := time.Now().UTC().Add(time.Duration(i) * time.Second / phases) // PostgreSQL rounds, and others do not
 			list[i%phases].Text = strings.ReplaceAll(statement, "@now@", now.Format(time.DateTime))
 		}
 		var err error
-		outcomes, err = prove.Run(t.Context(), d.DSN, list, &prove.Options{Progress: func(done, _ int, _ string) { present(done) }})
+		outcomes, err = rerun.Run(t.Context(), d.DSN, list, &rerun.Options{Progress: func(done, _ int, _ string) { present(done) }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range outcomes {
-			if outcomes[i].Kind == prove.Differs {
+			if outcomes[i].Kind == rerun.Differs {
 				return &outcomes[i]
 			}
 		}
@@ -197,12 +197,12 @@ func TestManyMembers(t *testing.T) {
 		if d.Dialect == dialect.MySQL {
 			dsn += "?sql_mode=''"
 		}
-		outcomes, err := prove.Run(t.Context(), dsn, texts(list...), &prove.Options{Yes: true})
+		outcomes, err := rerun.Run(t.Context(), dsn, texts(list...), &rerun.Options{Yes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, got := range outcomes {
-			if got.Kind != prove.Differs {
+			if got.Kind != rerun.Differs {
 				t.Error(got.String())
 			}
 		}

@@ -1,4 +1,4 @@
-package prove
+package rerun
 
 import (
 	"database/sql"
@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // family is a family of types whose values are made alike.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // harmless are the changes that alter neither columns nor keys nor what a write does.
@@ -29,9 +29,8 @@ func (s *Schema) apply(t *tree.Table, c *tree.Change) {
 		}
 	case "drop column":
 		t.Columns = slices.DeleteFunc(t.Columns, func(d *tree.ColumnDef) bool { return strings.EqualFold(d.Name, c.Name) })
-		t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool { return mentions(k, c.Name) })
+		t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool { return mentions(k, c.Name) && (k.Unique || len(k.Parts) == 1) })
 	case "drop constraint", "drop index":
-		s.forget(tree.Name{Name: c.Name})
 		t.Keys = slices.DeleteFunc(t.Keys, named)
 	case "rename table":
 		s.remove(t)
@@ -60,7 +59,7 @@ func (s *Schema) apply(t *tree.Table, c *tree.Change) {
 			t.Unknown = "ALTER TABLE: " + c.Kind
 		}
 	}
-	if c.Key != nil && c.Key.Unique {
+	if c.Key != nil {
 		t.Keys = append(t.Keys, c.Key)
 	}
 	if c.Foreign != nil {
@@ -78,7 +77,8 @@ func called(k *tree.Key, name string) bool {
 	if c, ok := k.Parts[0].(*tree.Column); ok && first == "" {
 		first = c.Name
 	}
-	return first != "" && (strings.EqualFold(first, name) || strings.HasPrefix(strings.ToLower(name), strings.ToLower(first)+"_"))
+	rest, more := strings.CutPrefix(strings.ToLower(name), strings.ToLower(first)+"_")
+	return first != "" && (strings.EqualFold(first, name) || more && (k.First != "" || strings.Trim(rest, "0123456789") == ""))
 }
 
 // column changes what is known of one column.

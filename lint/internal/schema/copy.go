@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // copied gives a table what its definition takes from others (LIKE). Where those are not known in full, neither is it.
@@ -12,7 +12,7 @@ func (s *Schema) copied(t *tree.Table) {
 	added := 0
 	for _, from := range t.Like {
 		of := s.own(from.Table)
-		if of == nil || of.View != nil || of.Unknown != "" || len(of.Like) > 0 && of == t {
+		if of == nil || alike(of, from.Table) || of.View != nil || of.Unknown != "" || len(of.Like) > 0 && of == t {
 			t.Unknown = cmp.Or(t.Unknown, "its columns are those of another table")
 			return
 		}
@@ -57,11 +57,13 @@ func copiedKey(k *tree.Key, to *tree.Table, named bool) *tree.Key {
 	key.Parts = slices.Clone(k.Parts)
 	for i, part := range key.Parts {
 		c, ok := part.(*tree.Column)
-		if !ok || k.Where != nil || k.Exclusion {
+		if k.Unique && (!ok || k.Where != nil || k.Exclusion) {
 			return nil
 		}
-		of := *c
-		key.Parts[i] = &of
+		if ok {
+			of := *c
+			key.Parts[i] = &of
+		}
 	}
 	if !named {
 		key.Name, key.First = "", to.Name.Name

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Relation is a foreign key that changes rows of its own table, From, when rows of another change.

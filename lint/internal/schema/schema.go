@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // Schema holds tables by their names. The zero value knows none.
@@ -19,7 +19,6 @@ type Schema struct {
 	routines  map[string]*tree.Routine // likewise
 	strangers map[string]bool          // functions that were not understood, likewise
 	types     map[string]bool          // without defaults of their own, likewise
-	indexes   map[string]*tree.Table   // by their names in full, unique or not
 
 	related atomic.Pointer[relations] // nil until they are asked for
 
@@ -112,10 +111,12 @@ func (s *Schema) All(visit func(*tree.Table)) {
 func (s *Schema) Add(t *tree.Table, replaces bool) {
 	s.related.Store(nil)
 	if s.tables == nil {
-		s.tables, s.named, s.indexes = map[string]*tree.Table{}, map[string][]*tree.Table{}, map[string]*tree.Table{}
+		s.tables, s.named = map[string]*tree.Table{}, map[string][]*tree.Table{}
 	}
 	if old := s.tables[id(t.Name)]; old != nil {
-		if !replaces || old.Name != t.Name { // in another schema, or in other case
+		if alike(old, t.Name) {
+			t.Unknown = old.Unknown
+		} else if !replaces || old.Name != t.Name { // in another schema
 			t.Unknown = "two definitions have its name"
 		}
 		s.remove(old)
@@ -155,25 +156,30 @@ func Column(t *tree.Table, name string) *tree.ColumnDef {
 // index learns an index. IF NOT EXISTS makes none under a name that is taken, whatever the index of that name is.
 func (s *Schema) index(def *tree.Define) {
 	s.change(def.Table, func(t *tree.Table) {
-		name := id(tree.Name{Schema: cmp.Or(t.Name.Schema, "public") + "." + def.Name.Schema, Name: def.Name.Name})
-		old, key := s.indexes[name], func(k *tree.Key) bool { return k.Name != "" && called(k, def.Name.Name) }
-		switch {
-		case def.Destructive: // OR REPLACE
-			t.Keys = slices.DeleteFunc(t.Keys, key)
-		case def.Guarded && (old != nil && s.tables[id(old.Name)] == old || slices.ContainsFunc(t.Keys, key) || s.only(tree.Name{Name: def.Name.Name}) != nil):
-			return
+		if def.Destructive { // OR REPLACE
+			t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool { return called(k, def.Name.Name) })
 		}
-		if s.indexes[name] = t; def.Index.Unique {
+		if !def.Guarded || !s.taken(def.Name, t) {
 			t.Keys = append(t.Keys, def.Index)
 		}
 	})
 }
 
-// forget frees the names of indexes.
-func (s *Schema) forget(names ...tree.Name) {
-	maps.DeleteFunc(s.indexes, func(one string, _ *tree.Table) bool {
-		return slices.ContainsFunc(names, func(n tree.Name) bool { return bare(one) == bare(n.Name) })
+// taken reports whether the name of a new index of a table is that of another one, or of a table. In MySQL, which writes the table
+// before it, only the table's own indexes count. The table is unknown where one of them may have the name.
+func (s *Schema) taken(name tree.Name, t *tree.Table) bool {
+	own := name.Schema == t.Name.Name
+	found := !own && s.only(tree.Name{Name: name.Name}) != nil
+	s.All(func(of *tree.Table) {
+		for _, k := range of.Keys {
+			if (of == t || !own && cmp.Or(of.Name.Schema, "public") == cmp.Or(t.Name.Schema, "public")) && called(k, name.Name) {
+				if found = true; k.Name == "" {
+					t.Unknown = "another index may have the name " + name.Name
+				}
+			}
+		}
 	})
+	return found
 }
 
 // trigger learns a trigger, in the place of an older one of its name.
@@ -187,7 +193,6 @@ func (s *Schema) trigger(def *tree.Define) {
 
 // renameIndex gives the keys of a name another one.
 func (s *Schema) renameIndex(def *tree.Define) {
-	s.forget(def.Name)
 	s.All(func(t *tree.Table) {
 		for i := range def.Changes {
 			for _, k := range t.Keys {
@@ -220,7 +225,7 @@ func (s *Schema) Apply(st tree.Statement) {
 		if def.Kind == "create temporary table" {
 			def.Table.Name.Schema = temporary
 		}
-		if !def.Guarded || def.Destructive || s.own(def.Table.Name) == nil { // OR REPLACE is destructive
+		if old := s.own(def.Table.Name); !def.Guarded || def.Destructive || old == nil || alike(old, def.Table.Name) { // OR REPLACE is destructive
 			s.copied(def.Table)
 			s.Add(def.Table, def.Destructive)
 		}
@@ -277,15 +282,14 @@ func (s *Schema) drop(def *tree.Define) {
 	switch def.Kind {
 	case "drop table", "drop view":
 		for _, name := range names {
-			if t := s.own(name); t != nil {
+			if t := s.own(name); t != nil && !alike(t, name) {
 				s.remove(t)
 			}
 		}
 	case "drop schema":
 		for _, t := range slices.Collect(maps.Values(s.tables)) {
-			if slices.ContainsFunc(names, func(n tree.Name) bool {
-				return strings.EqualFold(n.Name, cmp.Or(t.Name.Schema, "public"))
-			}) {
+			of := func(n tree.Name) bool { return strings.EqualFold(n.Name, cmp.Or(t.Name.Schema, "public")) }
+			if slices.ContainsFunc(names, of) {
 				s.remove(t)
 			}
 		}
@@ -298,11 +302,15 @@ func (s *Schema) drop(def *tree.Define) {
 			}
 		})
 	case "drop index":
-		s.forget(names...)
-		s.All(func(t *tree.Table) {
-			t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool {
-				return slices.ContainsFunc(names, func(n tree.Name) bool { return called(k, n.Name) })
-			})
+		s.All(func(t *tree.Table) { dropKeys(t, def.Table, names) })
+	}
+}
+
+// dropKeys drops the keys of these names; of is the table that the statement names, or nil.
+func dropKeys(t, of *tree.Table, names []tree.Name) {
+	if of == nil || strings.EqualFold(of.Name.Name, t.Name.Name) {
+		t.Keys = slices.DeleteFunc(t.Keys, func(k *tree.Key) bool {
+			return slices.ContainsFunc(names, func(n tree.Name) bool { return called(k, n.Name) })
 		})
 	}
 }
@@ -358,7 +366,17 @@ func (s *Schema) change(named *tree.Table, how func(*tree.Table)) {
 		t = &tree.Table{Name: named.Name, Unknown: "the statement that creates it is missing"}
 		s.Add(t, false)
 	}
+	alike(t, named.Name)
 	how(t)
+}
+
+// alike reports whether a definition has named a table in another case, and notes that it may be another table.
+func alike(t *tree.Table, name tree.Name) bool {
+	const why = "a definition names it in another case"
+	if t.Name.Name != name.Name {
+		t.Unknown = why
+	}
+	return t.Unknown == why
 }
 
 func (s *Schema) alter(def *tree.Define) {

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func (t *translator) call(f *ast.FuncCall) tree.Expr {

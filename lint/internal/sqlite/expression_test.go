@@ -1,13 +1,23 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/sqlite"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
+
+// expressionOf reads an expression as the only result of a query.
+func expressionOf(text string) (tree.Expr, error) {
+	st := sqlite.Parse("SELECT (" + text + "\n)")[0].Statement
+	if s, ok := st.(*tree.Select); ok {
+		return s.Items[0].Expr, nil
+	}
+	return nil, fmt.Errorf("%+v", st)
+}
 
 // TestExpression reads expressions.txt: an expression, a tab, and the text of its tree.
 func TestExpression(t *testing.T) {
@@ -18,7 +28,7 @@ func TestExpression(t *testing.T) {
 	}
 	for line := range strings.Lines(string(data)) {
 		text, want, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		e, err := sqlite.Expression(text)
+		e, err := expressionOf(text)
 		got := tree.Text(e)
 		switch e.(type) {
 		case *tree.Raw:
@@ -37,7 +47,7 @@ func TestExpression(t *testing.T) {
 
 func TestExpressionEndsAtNUL(t *testing.T) {
 	t.Parallel()
-	if e, err := sqlite.Expression("a\x00 AND b"); err == nil {
+	if e, err := expressionOf("a\x00 AND b"); err == nil {
 		t.Errorf("got %s, want an error", tree.Text(e))
 	}
 }

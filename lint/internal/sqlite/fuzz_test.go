@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/sqlite"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func FuzzParse(f *testing.F) {
@@ -33,9 +33,6 @@ func check(t *testing.T, text string) {
 		if o, ok := p.Statement.(*tree.Opaque); ok && (o.Why == "" || strings.HasPrefix(o.Why, "the parser panicked")) {
 			t.Fatalf("%q: %q", text, o.Why)
 		}
-	}
-	if _, err := sqlite.Expression(text); err != nil && strings.Contains(err.Error(), "runtime error") {
-		t.Fatalf("%q: %v", text, err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 func literal(l *ast.Literal) tree.Expr {

@@ -9,8 +9,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // TestExpressionMeaning asks SQLite for the values of expressions, as they were written and as their trees say
@@ -34,7 +33,7 @@ func TestExpressionMeaning(t *testing.T) {
 		if err != nil {
 			continue // SQLite refuses a part of what is drawn, such as rows of different lengths
 		}
-		e, err := sqlite.Expression(text)
+		e, err := expressionOf(text)
 		if err != nil && (strings.Contains(err.Error(), "NOT before") || strings.Contains(err.Error(), "IN of nothing")) {
 			continue
 		}

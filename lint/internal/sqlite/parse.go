@@ -1,16 +1,13 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/sqlc-dev/meyer/parser"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
-
-var errIncomplete = errors.New("a NUL ends the expression")
 
 // Parse splits a text into statements and translates each. It never fails: a statement that
 // cannot be read is a [tree.Opaque] with the reason.
@@ -27,28 +24,6 @@ func Parse(text string) []tree.Parsed {
 		all = append(all, parsed)
 	}
 	return all
-}
-
-// Expression translates one expression, as the schema of a database keeps it.
-func Expression(text string) (e tree.Expr, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			e, err = nil, fmt.Errorf("read expression: %v", r)
-		}
-	}()
-	if strings.IndexByte(text, 0) >= 0 {
-		return nil, errIncomplete // the parser would leave out what follows
-	}
-	parsed, err := parser.ParseExpr(text)
-	if err != nil {
-		return nil, fmt.Errorf("read expression: %w", err)
-	}
-	t := &translator{}
-	e = t.expr(parsed)
-	if t.why != "" {
-		return nil, errors.New(t.why)
-	}
-	return e, nil
 }
 
 func statement(text string) (s tree.Statement) {

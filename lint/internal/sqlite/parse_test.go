@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/lint/sqlite"
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/sqlite"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

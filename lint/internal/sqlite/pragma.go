@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // pragmas are those of SQLite. They read, or set the connection or a field of the file's header,

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // from translates FROM. SQLite joins from left to right, and its comma binds like JOIN; only a list

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // maxDepth limits how deep expressions and queries nest. SQLite itself refuses more than 1,000.

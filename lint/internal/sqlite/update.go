@@ -3,7 +3,7 @@ package sqlite
 import (
 	"github.com/sqlc-dev/meyer/ast"
 
-	"github.com/semel-dev/semel/internal/lint/tree"
+	"github.com/semel-dev/semel/lint/internal/tree"
 )
 
 // update translates UPDATE. OR FAIL, OR IGNORE and OR REPLACE are not: they leave out rows, or delete

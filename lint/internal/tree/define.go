@@ -62,7 +62,7 @@ type ColumnDef struct {
 	Collation string
 }
 
-// Key is a primary key, a unique constraint or an index. Only unique ones are kept with a [Table].
+// Key is a primary key, a unique constraint or an index. One that is not unique is kept for its name.
 type Key struct {
 	Name    string
 	Unique  bool
