@@ -8,7 +8,7 @@ import (
 
 // NATSServer is a NATS server with JetStream that belongs to one test.
 type NATSServer struct {
-	*life
+	*life[*dbserver.NATS]
 
 	name string
 }
@@ -39,7 +39,7 @@ func StartNATSCluster(tb testing.TB, nodes int, o *NATSOptions) []*NATSServer {
 }
 
 // RabbitMQServer is a RabbitMQ node that belongs to one test.
-type RabbitMQServer struct{ *life }
+type RabbitMQServer struct{ *life[*dbserver.RabbitMQ] }
 
 // StartRabbitMQ starts a RabbitMQ node for this test, in ten seconds: only a test that ends it needs one of its own.
 func StartRabbitMQ(tb testing.TB) *RabbitMQServer {

@@ -17,13 +17,13 @@ type server interface {
 
 // life ends a server, starts it again, and removes it after the test. Its methods report errors to the test and may be
 // called from any goroutine of it.
-type life struct {
-	tb testing.TB
-	s  server
+type life[S server] struct {
+	tb     testing.TB
+	server S
 }
 
 // newLife ends the test when there is an error.
-func newLife(tb testing.TB, s server, err error) *life {
+func newLife[S server](tb testing.TB, s S, err error) *life[S] {
 	tb.Helper()
 	require(tb, err)
 	tb.Cleanup(func() {
@@ -34,34 +34,34 @@ func newLife(tb testing.TB, s server, err error) *life {
 			tb.Error(err)
 		}
 	})
-	return &life{tb: tb, s: s}
+	return &life[S]{tb: tb, server: s}
 }
 
 // Log is the end of what the server wrote.
-func (l *life) Log() string { return l.s.Log() }
+func (l *life[S]) Log() string { return l.server.Log() }
 
 // Addr is host:port. It stays the same over restarts.
-func (l *life) Addr() string { return l.s.Addr() }
+func (l *life[S]) Addr() string { return l.server.Addr() }
 
 // Kill sends SIGKILL to all processes of the server and returns when they are gone.
-func (l *life) Kill() {
+func (l *life[S]) Kill() {
 	l.tb.Helper()
-	l.must(func(context.Context) error { return l.s.Kill() })
+	l.must(func(context.Context) error { return l.server.Kill() })
 }
 
 // Stop shuts the server down in an orderly way; clients are disconnected.
-func (l *life) Stop() {
+func (l *life[S]) Stop() {
 	l.tb.Helper()
-	l.must(func(context.Context) error { return l.s.Stop() })
+	l.must(func(context.Context) error { return l.server.Stop() })
 }
 
 // Start starts the server again after Kill or Stop, on the same port and data, and returns when it answers.
-func (l *life) Start() {
+func (l *life[S]) Start() {
 	l.tb.Helper()
-	l.must(l.s.Start)
+	l.must(l.server.Start)
 }
 
-func (l *life) must(f func(context.Context) error) {
+func (l *life[S]) must(f func(context.Context) error) {
 	l.tb.Helper()
 	if err := f(context.WithoutCancel(l.tb.Context())); err != nil {
 		l.tb.Error(err)

@@ -10,17 +10,13 @@ import (
 type ProgramOptions = dbserver.ProgramOptions
 
 // Program is a server program, such as a reverse proxy, that belongs to one test.
-type Program struct {
-	*life
-
-	server *dbserver.Program
-}
+type Program struct{ *life[*dbserver.Program] }
 
 // StartProgram starts a program for this test.
 func StartProgram(tb testing.TB, o *ProgramOptions) *Program {
 	tb.Helper()
 	s, err := servers(tb).Program(tb.Context(), o)
-	return &Program{life: newLife(tb, s, err), server: s}
+	return &Program{newLife(tb, s, err)}
 }
 
 // Reload gives the program its configuration again: with a signal such as "HUP", or with a command and its arguments, in which

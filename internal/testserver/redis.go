@@ -10,18 +10,14 @@ import (
 type RedisOptions = dbserver.RedisOptions
 
 // RedisServer is a Redis server that belongs to one test.
-type RedisServer struct {
-	*life
-
-	server *dbserver.Redis
-}
+type RedisServer struct{ *life[*dbserver.Redis] }
 
 // StartRedis starts a Redis server for this test.
 func StartRedis(tb testing.TB, o *RedisOptions) *RedisServer {
 	tb.Helper()
 	used(tb, dbserver.EnvRedis)
 	s, err := servers(tb).Redis(tb.Context(), o)
-	return &RedisServer{life: newLife(tb, s, err), server: s}
+	return &RedisServer{newLife(tb, s, err)}
 }
 
 // Promote makes a replica a master of its own.
@@ -44,7 +40,7 @@ func StartRedisCluster(tb testing.TB, nodes int) *RedisClusterServers {
 	require(tb, err)
 	c := &RedisClusterServers{tb: tb, cluster: cluster}
 	for _, node := range cluster.Nodes {
-		c.Nodes = append(c.Nodes, &RedisServer{life: newLife(tb, node, nil), server: node})
+		c.Nodes = append(c.Nodes, &RedisServer{newLife(tb, node, nil)})
 	}
 	return c
 }
@@ -53,7 +49,7 @@ func StartRedisCluster(tb testing.TB, nodes int) *RedisClusterServers {
 func (c *RedisClusterServers) Replica(master int) *RedisServer {
 	c.tb.Helper()
 	s, err := c.cluster.Replica(c.tb.Context(), master)
-	return &RedisServer{life: newLife(c.tb, s, err), server: s}
+	return &RedisServer{newLife(c.tb, s, err)}
 }
 
 // Addrs are host:port of every master.

@@ -13,18 +13,14 @@ type PostgresOptions = dbserver.PostgresOptions
 type StandbyOptions = dbserver.StandbyOptions
 
 // PostgresServer is a PostgreSQL server that belongs to one test.
-type PostgresServer struct {
-	*life
-
-	server *dbserver.Postgres
-}
+type PostgresServer struct{ *life[*dbserver.Postgres] }
 
 // StartPostgres starts a PostgreSQL server for this test.
 func StartPostgres(tb testing.TB, o *PostgresOptions) *PostgresServer {
 	tb.Helper()
 	used(tb, dbserver.EnvPostgres)
 	s, err := servers(tb).Postgres(tb.Context(), o)
-	return &PostgresServer{life: newLife(tb, s, err), server: s}
+	return &PostgresServer{newLife(tb, s, err)}
 }
 
 // DSN is the URL of the database postgres, for its superuser. It stays the same over restarts.
@@ -34,7 +30,7 @@ func (s *PostgresServer) DSN() string { return s.server.DSN() }
 func (s *PostgresServer) Standby(o *StandbyOptions) *PostgresServer {
 	s.tb.Helper()
 	follower, err := s.server.Standby(s.tb.Context(), o)
-	return &PostgresServer{life: newLife(s.tb, follower, err), server: follower}
+	return &PostgresServer{newLife(s.tb, follower, err)}
 }
 
 // Promote makes a standby a primary of its own and waits until it is one.
@@ -44,29 +40,21 @@ func (s *PostgresServer) Promote() { s.must(s.server.Promote) }
 type MySQLOptions = dbserver.MySQLOptions
 
 // MySQLServer is a MariaDB server that belongs to one test.
-type MySQLServer struct {
-	*life
-
-	server *dbserver.MySQL
-}
+type MySQLServer struct{ *life[*dbserver.MySQL] }
 
 // StartMySQL starts a MariaDB server for this test.
 func StartMySQL(tb testing.TB, o *MySQLOptions) *MySQLServer {
 	tb.Helper()
 	used(tb, dbserver.EnvMySQL)
 	s, err := servers(tb).MySQL(tb.Context(), o)
-	return &MySQLServer{life: newLife(tb, s, err), server: s}
+	return &MySQLServer{newLife(tb, s, err)}
 }
 
 // DSN is the DSN of root, without a database. It stays the same over restarts.
 func (s *MySQLServer) DSN() string { return s.server.DSN() }
 
 // PgBouncerServer is a pool of connections that belongs to one test.
-type PgBouncerServer struct {
-	*life
-
-	server *dbserver.PgBouncer
-}
+type PgBouncerServer struct{ *life[*dbserver.PgBouncer] }
 
 // StartPgBouncer starts a pool for this test, in front of the PostgreSQL server with this URL: session, transaction or
 // statement.
@@ -74,7 +62,7 @@ func StartPgBouncer(tb testing.TB, upstream, mode string) *PgBouncerServer {
 	tb.Helper()
 	used(tb, dbserver.EnvPostgres)
 	s, err := servers(tb).PgBouncer(tb.Context(), upstream, mode)
-	return &PgBouncerServer{life: newLife(tb, s, err), server: s}
+	return &PgBouncerServer{newLife(tb, s, err)}
 }
 
 // DSN is the URL of the same database through the pool.

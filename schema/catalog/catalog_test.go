@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 func ExampleRead() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // Compared reads what a part of an index compares: the expression, or that of a
@@ -23,10 +24,10 @@ func (t *Table) Compared(d dialect.Dialect, p *Part) (expr expression.Expr, text
 	if text == "" {
 		return expr, "", nil
 	}
-	if counted, value, ok := expression.GuardedFromCatalog(d, text); ok {
+	if counted, value, ok := serversql.Guarded(d, text); ok {
 		return value, text, counted
 	}
-	expr, _ = expression.FromCatalog(d, text)
+	expr, _ = serversql.Expression(d, text)
 	return expr, text, nil
 }
 

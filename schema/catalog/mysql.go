@@ -14,7 +14,7 @@ import (
 )
 
 func (r *reader) mysql(ctx context.Context, others []string) error {
-	err := r.run(ctx, "server", "SELECT VERSION(), COALESCE(DATABASE(), '')", func(rows *sql.Rows) error {
+	err := r.each(ctx, "server", "SELECT VERSION(), COALESCE(DATABASE(), '')", func(rows *sql.Rows) error {
 		return rows.Scan(&r.schema.Server, &r.schema.Name)
 	})
 	if err != nil {

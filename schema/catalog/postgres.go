@@ -9,7 +9,7 @@ func (r *reader) postgres(ctx context.Context) error {
 	// The statements join in an order that is good for any schema: looking for another one took most of the time.
 	const server = "SELECT current_setting('server_version'), coalesce(current_schema(), ''), set_config('join_collapse_limit', '1', true)"
 	//semel:safe the setting ends with the transaction, and is the same each time
-	err := r.run(ctx, "server", server, func(rows *sql.Rows) error {
+	err := r.each(ctx, "server", server, func(rows *sql.Rows) error {
 		return rows.Scan(&r.schema.Server, &r.schema.Name, new(string))
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *reader) postgresColumn(rows *sql.Rows, folds foldings) error {
 	}
 	at := len(t.Columns)
 	t.Columns = append(t.Columns, c)
-	folds.note(c.Base, c.Collation, loose, func(f Folding) { r.table(schema, table).Columns[at].Folding = f })
+	folds.collect(c.Base, c.Collation, loose, func(f Folding) { r.table(schema, table).Columns[at].Folding = f })
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 	}
 	t.part(x, p)
 	index := len(t.Indexes) - 1
-	folds.note(base, collation, loose, func(f Folding) { r.table(schema, table).Indexes[index].Parts[place-1].Folding = f })
+	folds.collect(base, collation, loose, func(f Folding) { r.table(schema, table).Indexes[index].Parts[place-1].Folding = f })
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (r *reader) postgresPart(rows *sql.Rows, folds foldings) error {
 // name, to ask for each only once what it makes equal.
 type foldings map[string][]func(Folding)
 
-func (f foldings) note(base, collation string, loose bool, tell func(Folding)) {
+func (f foldings) collect(base, collation string, loose bool, tell func(Folding)) {
 	switch {
 	case loose:
 		f[collation] = append(f[collation], tell)
@@ -164,7 +164,7 @@ func (r *reader) ask(ctx context.Context, folds foldings) error {
 	for path, users := range folds {
 		found := Folding{Loose: true}
 		question := "SELECT 'a' COLLATE " + path + " = 'A', 'e' COLLATE " + path + " = U&'\\00E9'"
-		err := r.run(ctx, "collation "+path, question, func(rows *sql.Rows) error { return rows.Scan(&found.IgnoresCase, &found.IgnoresAccents) })
+		err := r.each(ctx, "collation "+path, question, func(rows *sql.Rows) error { return rows.Scan(&found.IgnoresCase, &found.IgnoresAccents) })
 		if err != nil {
 			return err
 		}

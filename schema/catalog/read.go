@@ -91,10 +91,11 @@ func (r *reader) query(ctx context.Context, name string, each func(*sql.Rows) er
 	if err != nil {
 		return err
 	}
-	return r.run(ctx, name, string(text), each, args...)
+	return r.each(ctx, name, string(text), each, args...)
 }
 
-func (r *reader) run(ctx context.Context, name, text string, each func(*sql.Rows) error, args ...any) (err error) {
+// each runs a statement, and scan for every row.
+func (r *reader) each(ctx context.Context, name, text string, scan func(*sql.Rows) error, args ...any) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("read %s: %w", strings.ReplaceAll(name, "_", " "), err)
@@ -109,7 +110,7 @@ func (r *reader) run(ctx context.Context, name, text string, each func(*sql.Rows
 		if count == MaxRows {
 			return fmt.Errorf("more than %d rows; use a database user who sees fewer tables", MaxRows)
 		}
-		if err := each(rows); err != nil {
+		if err := scan(rows); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func (r *reader) sqlite(ctx context.Context) error {
 	r.schema.Name = "main"
-	err := r.run(ctx, "server", "SELECT sqlite_version()", func(rows *sql.Rows) error { return rows.Scan(&r.schema.Server) })
+	err := r.each(ctx, "server", "SELECT sqlite_version()", func(rows *sql.Rows) error { return rows.Scan(&r.schema.Server) })
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (r *reader) sqlite(ctx context.Context) error {
 func (r *reader) sqliteTable(ctx context.Context, t *Table, withoutRowid bool) error {
 	made := make(map[string]string) // name of a table or index to the text that made it
 	text := "SELECT name, coalesce(sql, '') FROM " + dialect.SQLite.Quote(t.Schema) + ".sqlite_schema WHERE tbl_name = ?"
-	err := r.run(ctx, "sqlite schema", text, func(rows *sql.Rows) error {
+	err := r.each(ctx, "sqlite schema", text, func(rows *sql.Rows) error {
 		var name, text string
 		defer func() { made[name] = text }()
 		return rows.Scan(&name, &text)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/dedupe/near"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/dedupe/near"
 )
 
 // A column with the policy "ask" keeps a group from being merged while its rows have several values: a plan lists them as
@@ -179,7 +179,7 @@ func (t *table) fillAnswers(column string, answers [][2]string) string {
 }
 
 // ask lists the questions of a plan, and refuses answers to others.
-func (s *session) ask(ctx context.Context, found *site, p *Plan) error {
+func (s *dbSession) ask(ctx context.Context, found *site, p *Plan) error {
 	columns := found.tables[0].asks()
 	answered := 0
 	done := func(group []Question) error {
@@ -222,7 +222,7 @@ func (s *session) ask(ctx context.Context, found *site, p *Plan) error {
 }
 
 // eachAsked calls use with the values of each group's rows, a question for each column.
-func (s *session) eachAsked(ctx context.Context, found *site, columns []string, use func([]Question) error) error {
+func (s *dbSession) eachAsked(ctx context.Context, found *site, columns []string, use func([]Question) error) error {
 	var group []Question
 	last := int64(0)
 	err := s.each(ctx, found.asked(columns), nil, func(rows *sql.Rows) error {

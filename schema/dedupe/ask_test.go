@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // asking plans with answers, and returns the plan with the file of its questions.

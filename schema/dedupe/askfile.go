@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/dedupe/near"
+	"github.com/semel-dev/semel/schema/dedupe/near"
 )
 
 // maxAnswers bounds the bytes of a file.
@@ -68,15 +68,15 @@ func ReadAnswers(r io.Reader) ([]Answer, error) {
 			at, places[fields[0]] = len(all), len(all)
 			all = append(all, Answer{Column: fields[4], Rows: map[string]string{}})
 		}
-		if err := all[at].take(fields); err != nil {
+		if err := all[at].addLine(fields); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 	return slices.DeleteFunc(all, func(a Answer) bool { return a.Keep == "" }), nil
 }
 
-// take adds a line.
-func (a *Answer) take(fields []string) error {
+// addLine adds a line of the file.
+func (a *Answer) addLine(fields []string) error {
 	word, key := strings.ToLower(strings.TrimSpace(fields[1])), fields[2]
 	switch {
 	case fields[4] != a.Column:

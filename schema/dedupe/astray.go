@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // A row that comes back must not go astray: refer to a row that another group has merged and keeps, or to a stranger that has taken
@@ -136,11 +136,7 @@ func (t *trail) deletedRefer(l *link, mine string) string {
 	}
 	columns := texts.Of(stored, func(name string) string { return t.past("a.whole", name) + " AS " + quote(name) })
 	rows := "SELECT a.grp AS semel_grp, a.item AS semel_item, a.\"key\" AS semel_key, " + list(columns) + " FROM semel_dedupe_audit AS a WHERE " + mine + " AND a.step = 2 AND a.old IS NULL AND a.tbl = " + t.literal(t.name)
-	where := ""
-	if l.where != "" {
-		where = " WHERE " + l.where
-	}
-	return "SELECT semel_grp AS grp, semel_item AS item, semel_key AS \"key\", " + list(as(texts.Of(l.cols, quote), "r")) + " FROM (" + rows + ") AS t" + where
+	return "SELECT semel_grp AS grp, semel_item AS item, semel_key AS \"key\", " + list(as(texts.Of(l.cols, quote), "r")) + " FROM (" + rows + ") AS t" + whereOf(l.where)
 }
 
 // movedRefer selects the rows whose references an undo moves back, unless a writer has moved them since.
@@ -178,13 +174,14 @@ func (t *trail) named(l *link, child *table, rows string) string {
 	return "(" + rows + ") AS a" + t.behind(columns, "b.undone_at IS NULL"+merged) + " ON " + equal(numbered("b", "r", len(refs)), cast(numbered("a", "r", len(refs)), l.casts)) + " WHERE 1 = 1"
 }
 
-// sameText reports whether values of two columns that are the same have the same text.
+// sameText reports whether equal values of two columns have one text: not in a blob of SQLite (2, 2.0) or with a collation (a, A).
 func sameText(a, b *catalog.Column) bool {
 	whole := func(c *catalog.Column) bool {
 		return familyOf(c) == numbers && !strings.Contains(c.Type, "zerofill") && strings.Contains(strings.ToLower(c.Base), "int")
 	}
 	scaled := familyOf(a) == numbers && strings.Contains(a.Type, "(") // 2.0 = 2.00 where the type has no scale
-	return whole(a) && whole(b) || a.Type == b.Type && (scaled || slices.Contains([]family{uuids, bytesOf}, familyOf(a)))
+	exact := familyOf(a) == uuids || familyOf(a) == bytesOf && !strings.Contains(a.Base, "blob")
+	return a.Collation == "" && (whole(a) && whole(b) || a.Type == b.Type && (scaled || exact))
 }
 
 // astray refuses the groups that wait for one which neither came back nor is among them, until none is left that does.
@@ -202,10 +199,7 @@ func (u *undoer) astray(groups []int64) error {
 			}
 		}
 	}
-	if len(reasons) > 0 {
-		return &refusedError{reasons}
-	}
-	return nil
+	return refusedFor(reasons)
 }
 
 // inUnits puts groups that wait for each other into one unit, after those that it waits for (Tarjan's algorithm); else order stays.

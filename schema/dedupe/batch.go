@@ -38,18 +38,12 @@ func (r *runner) merge(ctx context.Context, groups []group) error {
 	if _, err := r.meet(ctx, r.tables[0], r.insertRoot(ids), r.run); err != nil {
 		return err
 	}
-	changed := map[int64]string{}
-	err := r.each(ctx, r.changedGroups(ids), []any{r.run}, func(rows *sql.Rows) error {
-		var number int64
-		err := rows.Scan(&number)
-		changed[number] = "a row was changed or deleted after the run began: the rows are not the same any more"
-		return err
-	})
+	changed, err := scanned[int64](ctx, r.dbSession, r.changedGroups(ids), r.run)
 	if err != nil {
 		return err
 	}
 	if len(changed) > 0 {
-		return &refusedError{changed}
+		return &refusedError{reasonsFor(changed, "a row was changed or deleted after the run began: the rows are not the same any more")}
 	}
 	if err := r.decide(ctx); err != nil {
 		return err
@@ -321,20 +315,34 @@ func (r *runner) check(ctx context.Context) error {
 			if t.checks[i] != "" {
 				what = "the sum of " + t.checks[i] + " in " + t.name
 			}
-			err := r.each(ctx, query, nil, func(rows *sql.Rows) error {
-				var number int64
-				var row string
-				err := rows.Scan(&number, &row)
-				reasons[number] = fmt.Sprintf("%s would change: the row %s would not have all of what the rows that become it have", what, row)
-				return err
+			err := r.collectReasons(ctx, reasons, query, func(row string) string {
+				return fmt.Sprintf("%s would change: the row %s would not have all of what the rows that become it have", what, row)
 			})
 			if err != nil {
 				return err
 			}
 		}
 	}
-	if len(reasons) > 0 {
-		return &refusedError{reasons}
+	return refusedFor(reasons)
+}
+
+// collectReasons keeps a reason for each group that a query returns with the key of a row.
+func (r *runner) collectReasons(ctx context.Context, reasons map[int64]string, query string, why func(row string) string) error {
+	return r.each(ctx, query, nil, func(rows *sql.Rows) error {
+		var number int64
+		var row string
+		err := rows.Scan(&number, &row)
+		if reasons[number] == "" {
+			reasons[number] = why(row)
+		}
+		return err
+	})
+}
+
+// refusedFor refuses the groups that have a reason, if any.
+func refusedFor(reasons map[int64]string) error {
+	if len(reasons) == 0 {
+		return nil
 	}
-	return nil
+	return &refusedError{reasons}
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // block leaves a unit merged, because rows that were added since are in the way of its own.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // longEnv lets TestLongStatement run.

@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/dedupe/near"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/dedupe/near"
 )
 
 // PlanDecided plans to merge the rows of a table that a person decided about. It only reads. A row that is not any more as the person
 // saw it is refused.
 func (d *Database) PlanDecided(ctx context.Context, table string, made *near.Decisions, q Request) (p *Plan, err error) {
-	s, err := d.open(ctx)
+	s, err := d.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (d *Database) PlanDecided(ctx context.Context, table string, made *near.Dec
 }
 
 // resolve finds the keys of the rows as a run names them.
-func (s *session) resolve(ctx context.Context, root *table, made *near.Decisions) ([][2]string, error) {
+func (s *dbSession) resolve(ctx context.Context, root *table, made *near.Decisions) ([][2]string, error) {
 	keys := map[string]string{}
 	shown := texts.Of(root.catalog.PrimaryKey(), func(name string) string { return near.Text(s.Dialect, "t", name) })
 	err := s.each(ctx, "SELECT "+list([]string{root.key(of("t", root.id))}, shown)+" FROM "+root.path+" AS t", nil, func(rows *sql.Rows) error {

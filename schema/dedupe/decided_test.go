@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/dedupe/near"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe/near"
 )
 
 // decisions lists people by the letters of their names, and lets a person merge the second row of the first group into the first.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 const (
@@ -35,7 +35,7 @@ func (d Difference) String() string {
 }
 
 // differences compares the rows with these keys.
-func (s *session) differences(ctx context.Context, t *table, keys []string) ([]Difference, error) {
+func (s *dbSession) differences(ctx context.Context, t *table, keys []string) ([]Difference, error) {
 	columns := slices.DeleteFunc(t.stored(), func(name string) bool {
 		return slices.Contains(t.id, name) || name == mergedInto || name == mergedAt || name == mergeRun
 	})
@@ -90,7 +90,7 @@ func impersonal(c *catalog.Column) bool {
 }
 
 // textual reports whether SQLite has a text or a blob in a column of numbers: the engine writes them in quotes.
-func (s *session) textual(value sql.NullString) bool {
+func (s *dbSession) textual(value sql.NullString) bool {
 	return s.Dialect == dialect.SQLite && strings.Contains(value.String, "'")
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // engine writes and does what differs between families of databases. All read names in double quotes, and $1 for the
@@ -22,7 +22,7 @@ type engine interface {
 	begin() string
 	// own lets one process merge in a database at a time. It returns ErrBusy while there is another, and else how to end
 	// that.
-	own(ctx context.Context, s *session) (release func(context.Context) error, err error)
+	own(ctx context.Context, s *dbSession) (release func(context.Context) error, err error)
 	// ending is a query for the statement by which another connection ends what this one runs; "" where that ends with the process.
 	ending() string
 	// small prepares the connection for many small transactions.
@@ -33,13 +33,13 @@ type engine interface {
 	// mayMake is a query that says whether this user may make a table of the tool, if it is missing, and its indexes.
 	mayMake(table string) string
 	// identity names the database: another one with the same tables has another identity.
-	identity(ctx context.Context, s *session) (string, error)
+	identity(ctx context.Context, s *dbSession) (string, error)
 	// links are the foreign keys of the database, in the names of the schema.
-	links(ctx context.Context, s *session, schema *catalog.Schema) ([]link, error)
+	links(ctx context.Context, s *dbSession, schema *catalog.Schema) ([]link, error)
 	// fires calls add with what rows of a table fire, and what else reacts to them.
-	fires(ctx context.Context, s *session, add func(table, what string)) error
+	fires(ctx context.Context, s *dbSession, add func(table, what string)) error
 	// hidden says what refers to tables without this user being able to see it, or "".
-	hidden(ctx context.Context, s *session, site *site) (string, error)
+	hidden(ctx context.Context, s *dbSession, site *site) (string, error)
 	// announce are the statements that tell triggers the number of a run, and conclude those that end it.
 	announce(run int64) []string
 	conclude() []string
@@ -51,7 +51,7 @@ type engine interface {
 	// followers is a query of the replicas: the name of each, and how many seconds it is behind, NULL where that is unknown.
 	// Where the server does not know them, or hides them from this user, blind says so.
 	followers() string
-	blind(ctx context.Context, s *session) (why string, err error)
+	blind(ctx context.Context, s *dbSession) (why string, err error)
 	classify(err error) class
 	// explain adds to an error of the server what it says of rows and rights.
 	explain(err error) error

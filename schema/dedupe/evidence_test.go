@@ -20,24 +20,20 @@ func TestInvoices(t *testing.T) {
 			"INSERT INTO payment VALUES (30, 1, 10), (31, 2, 20), (32, 3, 30), (33, 4, 5)",
 		)
 		for _, losers := range []string{"mark", "delete"} {
-			b.reversible(func() { b.mergeInvoices(losers) })
+			b.reversible(func() {
+				q := request()
+				q.Losers, q.Checks = losers, []string{"payment.amount", "payment"}
+				p := b.plan("invoice", "tenant;lower(trim(number))", q)
+				if p.Groups != 1 || p.Losers != 2 {
+					b.Fatalf("the plan has %d groups and %d losers, want 1 and 2", p.Groups, p.Losers)
+				}
+				run := b.merge(p).Run
+				b.want("SELECT concat(id, '>', coalesce(parent_id, 0)) FROM invoice WHERE merged_into IS NULL ORDER BY id", "1>0 4>1 5>0")
+				b.want("SELECT concat(id, '@', invoice_id) FROM line WHERE merged_into IS NULL ORDER BY id", "10@1 12@1 14@1 15@4")
+				b.want("SELECT concat(id, '@', line_id) FROM line_note ORDER BY id", "20@10 21@10 22@12 23@12")
+				b.want("SELECT concat(invoice_id, '=', sum(amount)) FROM payment GROUP BY invoice_id ORDER BY invoice_id", "1=60 4=5")
+				b.undo(run)
+			})
 		}
 	})
-}
-
-func (b *bench) mergeInvoices(losers string) {
-	b.Helper()
-	q := request()
-	q.Losers = losers
-	q.Checks = []string{"payment.amount", "payment"}
-	p := b.plan("invoice", "tenant;lower(trim(number))", q)
-	if p.Groups != 1 || p.Losers != 2 {
-		b.Fatalf("the plan has %d groups and %d losers, want 1 and 2", p.Groups, p.Losers)
-	}
-	run := b.merge(p).Run
-	b.want("SELECT concat(id, '>', coalesce(parent_id, 0)) FROM invoice WHERE merged_into IS NULL ORDER BY id", "1>0 4>1 5>0")
-	b.want("SELECT concat(id, '@', invoice_id) FROM line WHERE merged_into IS NULL ORDER BY id", "10@1 12@1 14@1 15@4")
-	b.want("SELECT concat(id, '@', line_id) FROM line_note ORDER BY id", "20@10 21@10 22@12 23@12")
-	b.want("SELECT concat(invoice_id, '=', sum(amount)) FROM payment GROUP BY invoice_id ORDER BY invoice_id", "1=60 4=5")
-	b.undo(run)
 }

@@ -94,11 +94,7 @@ func (s *site) changedGroups(groups []int64) string {
 // counted are the rows that count, with the terms of their group.
 func (s *site) counted() string {
 	root := s.tables[0]
-	text := "SELECT " + list(as(texts.Of(root.id, quote), "semel_k"), as(s.request.Terms, "semel_e")) + " FROM " + root.path
-	if s.request.Where != "" {
-		text += " WHERE " + s.request.Where
-	}
-	return text
+	return "SELECT " + list(as(texts.Of(root.id, quote), "semel_k"), as(s.request.Terms, "semel_e")) + " FROM " + root.path + whereOf(s.request.Where)
 }
 
 // mapping selects the references of a child that change: semel_a1, semel_a2 … become semel_b1, semel_b2 …, as the row

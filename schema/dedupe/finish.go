@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/plan"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/internal/plan"
 )
 
 // Finished is the result of [Database.Finish].
@@ -32,7 +32,7 @@ const maxBuilds = 3
 // Finish makes the unique index for the rule of a plan when its runs are over, and then removes the guard. It is refused
 // while there are duplicates. Killed at any instant, the same call goes on.
 func (d *Database) Finish(ctx context.Context, p *Plan, o *Options) (done *Finished, err error) {
-	err = d.locked(ctx, func(s *session) (err error) {
+	err = d.locked(ctx, func(s *dbSession) (err error) {
 		g, err := s.newGuarding(ctx, p)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (d *Database) Finish(ctx context.Context, p *Plan, o *Options) (done *Finis
 		if err := g.ready(ctx); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, (&runner{session: s, site: g.site}).leave(ctx)) }()
+		defer func() { err = errors.Join(err, (&runner{dbSession: s, site: g.site}).leave(ctx)) }()
 		if err := g.sweep(ctx, o, done); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (g *guarding) over(ctx context.Context) error {
 
 // sweep moves late rows.
 func (g *guarding) sweep(ctx context.Context, o *Options, done *Finished) error {
-	r := &runner{session: g.session, site: g.site, opts: o, pace: &pacer{session: g.session, Pace: o.Pace}}
+	r := &runner{dbSession: g.dbSession, site: g.site, opts: o, pace: &pacer{dbSession: g.dbSession, Pace: o.Pace}}
 	if !g.prepared {
 		if err := r.prepare(ctx); err != nil {
 			return err
@@ -128,14 +128,14 @@ func (g *guarding) build(ctx context.Context, p *Plan, by string) (built bool, e
 		if built {
 			return false, refuse("the index %s was made, and does not enforce the rule (look at it, and at semel rules verify)", p.Request.Index)
 		}
-		if err := g.note(ctx, p, by); err != nil {
+		if err := g.recordIndex(ctx, p, by); err != nil {
 			return false, err
 		}
 		if err = g.statements(ctx, step); err == nil {
 			built = true
 			continue
 		}
-		if drop := g.keeper().dropIndex(ctx, g.session, p.Request.Table, p.Request.Index, true); drop != nil {
+		if drop := g.keeper().dropIndex(ctx, g.dbSession, p.Request.Table, p.Request.Index, true); drop != nil {
 			return false, errors.Join(err, drop)
 		}
 		if class := g.classify(err); class != transient && class != ofRows || tries == maxBuilds {
@@ -145,7 +145,7 @@ func (g *guarding) build(ctx context.Context, p *Plan, by string) (built bool, e
 }
 
 // missing is the step that makes the index, or nil where the rule is enforced.
-func (g *guarding) missing(ctx context.Context) (*plan.Step, error) {
+func (g *guarding) missing(ctx context.Context) (*plan.RuleStep, error) {
 	all, err := plan.Make(ctx, g.DB, g.Dialect, &rules.File{Unique: []rules.Unique{*g.rule}}, &plan.Options{Personal: true})
 	switch {
 	case err != nil:
@@ -191,10 +191,10 @@ func (g *guarding) reasons(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// note refuses a name that others have, and notes that the index is about to be made.
-func (g *guarding) note(ctx context.Context, p *Plan, by string) error {
+// recordIndex refuses a name that others have, and records that the index is about to be made.
+func (g *guarding) recordIndex(ctx context.Context, p *Plan, by string) error {
 	root, name := g.tables[0], p.Request.Index
-	what, err := g.keeper().relation(ctx, g.session, root, name)
+	what, err := g.keeper().relation(ctx, g.dbSession, root, name)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (g *guarding) note(ctx context.Context, p *Plan, by string) error {
 }
 
 // unbuild takes down the unique indexes of a table that [Database.Finish] made, for an undo. The guard takes their place first.
-func (s *session) unbuild(ctx context.Context, table, by string) error {
+func (s *dbSession) unbuild(ctx context.Context, table, by string) error {
 	has, err := s.hasGuards(ctx)
 	if err != nil || !has {
 		return err
@@ -272,16 +272,10 @@ func (s *session) unbuild(ctx context.Context, table, by string) error {
 }
 
 // finished names the unique indexes of a table that [Database.Finish] made.
-func (s *session) finished(ctx context.Context, table string) (names []string, err error) {
+func (s *dbSession) finished(ctx context.Context, table string) ([]string, error) {
 	has, err := s.hasGuards(ctx)
 	if err != nil || !has {
 		return nil, err
 	}
-	err = s.each(ctx, "SELECT name FROM semel_dedupe_index WHERE tbl = $1 AND dropped_at IS NULL ORDER BY id", []any{table}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-	return names, err
+	return scanned[string](ctx, s, "SELECT name FROM semel_dedupe_index WHERE tbl = $1 AND dropped_at IS NULL ORDER BY id", table)
 }

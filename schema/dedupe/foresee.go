@@ -110,7 +110,7 @@ func (e *edge) mapped(rows string) string {
 }
 
 // collisions counts the rows of children that meet, and reads an example of each key.
-func (s *session) collisions(ctx context.Context, found *site, p *Plan) error {
+func (s *dbSession) collisions(ctx context.Context, found *site, p *Plan) error {
 	with, all := found.foresee()
 	if p.Losers == 0 || len(all) == 0 {
 		return nil

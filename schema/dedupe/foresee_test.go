@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // PostgreSQL takes the groups of an expression in a table that it never analyzed for one row. A plan that let it nest loops over

@@ -6,14 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
-	"github.com/semel-dev/semel/internal/rules/plan"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/plan"
 )
 
 // Guard is a guard as the database knows it: triggers that refuse new duplicates while the old ones are there, and that let
@@ -38,7 +40,7 @@ const guardPrefix = "semel_dedupe_guard_"
 
 // guarding installs or removes the guard of one rule.
 type guarding struct {
-	*session
+	*dbSession
 	*site
 
 	rule     *rules.Unique
@@ -78,18 +80,18 @@ type keeper interface {
 	// create makes an object in the transaction of the session, unless it is there.
 	create(ctx context.Context, g *guarding, one object) error
 	// triggers are those of a guard that are there and enabled.
-	triggers(ctx context.Context, s *session, one *Guard) ([]string, error)
+	triggers(ctx context.Context, s *dbSession, one *Guard) ([]string, error)
 	// drop drops the objects of a guard, and its index.
-	drop(ctx context.Context, s *session, one *Guard) error
+	drop(ctx context.Context, s *dbSession, one *Guard) error
 	// dropIndex drops an index of a table, if it is there; with invalid, only one that enforces nothing.
-	dropIndex(ctx context.Context, s *session, table, name string, invalid bool) error
-	// relation says which table or index of another table has a name that an index of the table is to have; "" for none.
-	relation(ctx context.Context, s *session, t *table, name string) (string, error)
+	dropIndex(ctx context.Context, s *dbSession, table, name string, invalid bool) error
+	// relation returns the table or index that already has the name we want for an index of t; "" for none.
+	relation(ctx context.Context, s *dbSession, t *table, name string) (string, error)
 	// notes say what the guard does not do here.
 	notes(ctx context.Context, g *guarding) ([]string, error)
-	// brief begins a transaction whose locks others wait behind; unhurried takes back what a step of a plan set.
+	// brief begins a transaction whose locks others wait behind; resetTimeouts undoes what a step set.
 	brief() []string
-	unhurried() []string
+	resetTimeouts() []string
 }
 
 func (d *Database) keeper() keeper {
@@ -104,7 +106,7 @@ func (d *Database) keeper() keeper {
 }
 
 // newGuarding compares the plan with the database.
-func (s *session) newGuarding(ctx context.Context, p *Plan) (*guarding, error) {
+func (s *dbSession) newGuarding(ctx context.Context, p *Plan) (*guarding, error) {
 	u, err := p.unique()
 	if err != nil {
 		return nil, err
@@ -121,7 +123,7 @@ func (s *session) newGuarding(ctx context.Context, p *Plan) (*guarding, error) {
 	if refused != nil {
 		return nil, refuse("%s (%s)", refused.Why, refused.Fix)
 	}
-	return &guarding{session: s, site: found, rule: u, grouping: grouping, base: guardName(u.Name), comment: guardComment(u.Name, p.Request.Table)}, nil
+	return &guarding{dbSession: s, site: found, rule: u, grouping: grouping, base: guardName(u.Name), comment: guardComment(u.Name, p.Request.Table)}, nil
 }
 
 // guardName is the name that objects of a rule's guard begin with; it leaves room for what follows.
@@ -139,7 +141,7 @@ func guardComment(rule, table string) string {
 
 // InstallGuard installs the guard for the rule of a plan. An interrupted installation, or one that lost triggers, is completed.
 func (d *Database) InstallGuard(ctx context.Context, p *Plan, o *Options) (report *Guard, err error) {
-	err = d.locked(ctx, func(s *session) error {
+	err = d.locked(ctx, func(s *dbSession) error {
 		g, err := s.newGuarding(ctx, p)
 		if err != nil {
 			return err
@@ -160,8 +162,8 @@ func (d *Database) InstallGuard(ctx context.Context, p *Plan, o *Options) (repor
 }
 
 // locked calls work in a session that excludes those of others.
-func (d *Database) locked(ctx context.Context, work func(*session) error) (err error) {
-	s, err := d.open(ctx)
+func (d *Database) locked(ctx context.Context, work func(*dbSession) error) (err error) {
+	s, err := d.openSession(ctx)
 	if err != nil {
 		return err
 	}
@@ -234,18 +236,18 @@ func (g *guarding) index(ctx context.Context) error {
 }
 
 // statements runs those of a step.
-func (s *session) statements(ctx context.Context, step *plan.Step) error {
+func (s *dbSession) statements(ctx context.Context, step *plan.RuleStep) error {
 	for _, statement := range step.Up {
 		if _, err := s.exec(ctx, statement.SQL); err != nil {
 			return fmt.Errorf("%s: %w", statement.SQL, s.explain(err))
 		}
 	}
-	return s.execAll(ctx, s.keeper().unhurried())
+	return s.execAll(ctx, s.keeper().resetTimeouts())
 }
 
 // RemoveGuard removes the guard of a rule, or the only one where the name is "". It returns nil where there is none.
 func (d *Database) RemoveGuard(ctx context.Context, rule, table string) (removed *Guard, err error) {
-	err = d.locked(ctx, func(s *session) error {
+	err = d.locked(ctx, func(s *dbSession) error {
 		all, err := s.guards(ctx)
 		if err != nil {
 			return err
@@ -268,7 +270,7 @@ func (d *Database) RemoveGuard(ctx context.Context, rule, table string) (removed
 }
 
 // removeGuard drops what a guard has, and notes it.
-func (s *session) removeGuard(ctx context.Context, one *Guard) error {
+func (s *dbSession) removeGuard(ctx context.Context, one *Guard) error {
 	if err := s.keeper().drop(ctx, s, one); err != nil {
 		return err
 	}
@@ -279,14 +281,14 @@ func (s *session) removeGuard(ctx context.Context, one *Guard) error {
 
 // Guards lists the guards that are there, the last one first.
 func (d *Database) Guards(ctx context.Context) (all []Guard, err error) {
-	err = d.read(ctx, func(s *session) error {
+	err = d.read(ctx, func(s *dbSession) error {
 		all, err = s.guards(ctx)
 		return err
 	})
 	return all, err
 }
 
-func (s *session) guards(ctx context.Context) ([]Guard, error) {
+func (s *dbSession) guards(ctx context.Context) ([]Guard, error) {
 	has, err := s.hasGuards(ctx)
 	if err != nil || !has {
 		return nil, err
@@ -298,10 +300,7 @@ func (s *session) guards(ctx context.Context) ([]Guard, error) {
 		var triggers int
 		var started, installed sql.NullString
 		err := rows.Scan(&one.Guard, &one.Name, &one.Table, &started, &one.By, &installed, &triggers)
-		if at := timeOf(started); at != nil {
-			one.Started = *at
-		}
-		one.Installed = timeOf(installed)
+		one.Started, one.Installed = momentOf(started), timeOf(installed)
 		all, wanted = append(all, one), append(wanted, triggers)
 		return err
 	})
@@ -341,7 +340,7 @@ func (g *guarding) report(ctx context.Context) (*Guard, error) {
 const maxBrief = 20
 
 // briefly runs work in a transaction that does not wait long for locks, because others wait behind it. It is tried again.
-func (s *session) briefly(ctx context.Context, what string, work func() error) error {
+func (s *dbSession) briefly(ctx context.Context, what string, work func() error) error {
 	for tries := 1; ; tries++ {
 		err := s.within(ctx, func() error {
 			if err := s.execAll(ctx, s.keeper().brief()); err != nil {
@@ -363,12 +362,19 @@ func (s *session) briefly(ctx context.Context, what string, work func() error) e
 	}
 }
 
+// redirectName is the name of the trigger for a reference.
+func (g *guarding) redirectName(e *edge) string {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(e.child.name + "\x01" + strings.Join(e.cols, "\x01") + "\x01" + e.parent.name)) // it never returns an error
+	return g.base + "_to_" + strconv.FormatUint(uint64(sum.Sum32()), 36)
+}
+
 func (g *guarding) pathOf(name string) string {
 	i := slices.IndexFunc(g.tables, func(t *table) bool { return t.name == name })
 	return g.tables[i].path
 }
 
-func (s *session) hasGuards(ctx context.Context) (has bool, err error) {
+func (s *dbSession) hasGuards(ctx context.Context) (has bool, err error) {
 	err = s.one(ctx, s.keeper().hasGuards(), nil, &has)
 	return has, err
 }

@@ -4,15 +4,14 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // the statements below
-	"hash/fnv"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/mysql_guard_ledger.sql
@@ -36,7 +35,9 @@ func (mysqlKeeper) hasGuards() string {
 // brief bounds the wait for a table that others use: the server knows whole seconds.
 func (mysqlKeeper) brief() []string { return []string{"SET SESSION lock_wait_timeout = 1"} }
 
-func (mysqlKeeper) unhurried() []string { return []string{"SET SESSION lock_wait_timeout = DEFAULT"} }
+func (mysqlKeeper) resetTimeouts() []string {
+	return []string{"SET SESSION lock_wait_timeout = DEFAULT"}
+}
 
 func (k mysqlKeeper) objects(g *guarding) []object {
 	all := k.counters(g)
@@ -106,9 +107,7 @@ func (mysqlKeeper) row(t *table, row string, names []string) string {
 
 // redirect is the trigger that lets new references to merged rows refer to the rows that have their place.
 func (k mysqlKeeper) redirect(g *guarding, e *edge, event, end string) object {
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(e.child.name + "\x01" + strings.Join(e.cols, "\x01") + "\x01" + e.parent.name)) // it never returns an error
-	name := g.base + "_to_" + strconv.FormatUint(uint64(sum.Sum32()), 36) + end
+	name := g.redirectName(e) + end
 	condition := ""
 	if event == "UPDATE" {
 		condition = " AND NOT (" + pairs(of("OLD", e.cols), of("NEW", e.cols), " <=> ", " AND ") + ")"
@@ -280,7 +279,7 @@ func (g *guarding) probe(ctx context.Context, statement string) error {
 	if ok && slices.Contains([]int{1044, 1142, 1143, 1227, 1419}, refused.Number) {
 		return err
 	}
-	return g.execAll(ctx, g.keeper().unhurried())
+	return g.execAll(ctx, g.keeper().resetTimeouts())
 }
 
 func (mysqlKeeper) owned(context.Context, *guarding) error { return nil }
@@ -300,7 +299,7 @@ func (k mysqlKeeper) there(ctx context.Context, g *guarding, one object) (there 
 	return there, err
 }
 
-func (k mysqlKeeper) triggers(ctx context.Context, s *session, one *Guard) (all []string, err error) {
+func (k mysqlKeeper) triggers(ctx context.Context, s *dbSession, one *Guard) (all []string, err error) {
 	query := "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = database() AND instr(ACTION_STATEMENT, $1) > 0 ORDER BY 1, 2, 3"
 	err = s.each(ctx, query, []any{k.mark(guardComment(one.Name, one.Table))}, func(rows *sql.Rows) error {
 		var space, table, name string
@@ -311,7 +310,7 @@ func (k mysqlKeeper) triggers(ctx context.Context, s *session, one *Guard) (all 
 	return all, err
 }
 
-func (k mysqlKeeper) drop(ctx context.Context, s *session, one *Guard) error {
+func (k mysqlKeeper) drop(ctx context.Context, s *dbSession, one *Guard) error {
 	all, err := k.triggers(ctx, s, one)
 	if err != nil {
 		return err
@@ -328,24 +327,18 @@ func (k mysqlKeeper) drop(ctx context.Context, s *session, one *Guard) error {
 			return err
 		}
 	}
-	return s.execAll(ctx, k.unhurried())
+	return s.execAll(ctx, k.resetTimeouts())
 }
 
 // dropIndex drops an index, and the generated columns that were made for it. None is left that enforces nothing: the server
 // takes back a statement that fails.
-func (k mysqlKeeper) dropIndex(ctx context.Context, s *session, table, name string, invalid bool) error {
+func (k mysqlKeeper) dropIndex(ctx context.Context, s *dbSession, table, name string, invalid bool) error {
 	if invalid {
 		return nil
 	}
-	var drops []string
 	query := "SELECT DISTINCT concat('DROP INDEX ', $3) FROM information_schema.STATISTICS WHERE concat(TABLE_SCHEMA, '.', TABLE_NAME) = $1 AND INDEX_NAME = $2" +
 		" UNION ALL SELECT concat('DROP COLUMN \"', COLUMN_NAME, '\"') FROM information_schema.COLUMNS WHERE concat(TABLE_SCHEMA, '.', TABLE_NAME) = $1 AND GENERATION_EXPRESSION <> '' AND COLUMN_NAME REGEXP $4"
-	err := s.each(ctx, query, []any{table, name, quote(name), "^semel_" + regexp.QuoteMeta(name) + "_[0-9]+$"}, func(rows *sql.Rows) error {
-		var one string
-		err := rows.Scan(&one)
-		drops = append(drops, one)
-		return err
-	})
+	drops, err := scanned[string](ctx, s, query, table, name, quote(name), "^semel_"+regexp.QuoteMeta(name)+"_[0-9]+$")
 	if err != nil || len(drops) == 0 {
 		return err
 	}
@@ -357,10 +350,10 @@ func (k mysqlKeeper) dropIndex(ctx context.Context, s *session, table, name stri
 	if err != nil {
 		return err
 	}
-	return s.execAll(ctx, k.unhurried())
+	return s.execAll(ctx, k.resetTimeouts())
 }
 
-func (mysqlKeeper) relation(context.Context, *session, *table, string) (string, error) {
+func (mysqlKeeper) relation(context.Context, *dbSession, *table, string) (string, error) {
 	return "", nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // The table of a guard has a row for each value, with the number of rows that have it. The triggers come in one moment, in which
@@ -26,7 +26,7 @@ func (k mysqlKeeper) lookup(ctx context.Context, g *guarding) (err error) {
 	if err := k.createValues(ctx, g); err != nil {
 		return err
 	}
-	view, err := g.open(ctx)
+	view, err := g.openSession(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (k mysqlKeeper) dropCounters(g *guarding) []string {
 }
 
 // start makes the triggers, and a snapshot of the same moment.
-func (k mysqlKeeper) start(ctx context.Context, g *guarding, view *session) error {
+func (k mysqlKeeper) start(ctx context.Context, g *guarding, view *dbSession) error {
 	root := g.tables[0]
 	if _, err := view.exec(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (k mysqlKeeper) start(ctx context.Context, g *guarding, view *session) erro
 const fillRows = 100
 
 // fill adds the rows of the snapshot.
-func (k mysqlKeeper) fill(ctx context.Context, g *guarding, view *session) error {
-	if err := g.execAll(ctx, k.unhurried()); err != nil {
+func (k mysqlKeeper) fill(ctx context.Context, g *guarding, view *dbSession) error {
+	if err := g.execAll(ctx, k.resetTimeouts()); err != nil {
 		return err
 	}
 	columns, err := k.columns(ctx, g)

@@ -39,7 +39,7 @@ func (postgresKeeper) brief() []string {
 	return []string{"SET LOCAL lock_timeout = '" + briefLock + "'"}
 }
 
-func (postgresKeeper) unhurried() []string { return []string{"RESET lock_timeout"} }
+func (postgresKeeper) resetTimeouts() []string { return []string{"RESET lock_timeout"} }
 
 const (
 	// guardLocks is the number of keys that a transaction locks before it locks the rule: the server has room for 64 locks for
@@ -85,17 +85,13 @@ func (g *guarding) changed() string {
 // guardFunction is the function that refuses new duplicates.
 func (g *guarding) guardFunction(name string) string {
 	root, n := g.tables[0], len(g.grouping.Terms)
-	where := ""
-	if g.grouping.Where != "" {
-		where = " WHERE " + g.grouping.Where
-	}
 	values := numbered("semel_new", "e", n)
 	hash := "{rule}"
 	if g.hashes {
 		hash = "hash_record_extended(ROW(" + list(g.grouping.Terms) + "), {rule})"
 	}
 	return strings.NewReplacer("{rule}", g.lockNumber()).Replace(strings.NewReplacer(
-		"{function}", name, "{path}", g.path, "{terms}", list(as(g.grouping.Terms, "e")), "{hash}", hash, "{alias}", quote(root.catalog.Name), "{where}", where,
+		"{function}", name, "{path}", g.path, "{terms}", list(as(g.grouping.Terms, "e")), "{hash}", hash, "{alias}", quote(root.catalog.Name), "{where}", whereOf(g.grouping.Where),
 		"{unchanged}", pairs(numbered("semel_old", "e", n), values, " IS NOT DISTINCT FROM ", " AND "), "{name}", g.literal(g.rule.Name), "{most}", strconv.Itoa(guardLocks),
 		"{search}", g.search(values), "{index}", g.literal(g.grouping.Index), "{key}", g.literal(strings.Join(g.grouping.Terms, ", ")), "{values}", list(values),
 		"{schema}", g.literal(root.catalog.Schema), "{table}", g.literal(root.catalog.Name),
@@ -147,9 +143,7 @@ func pairsOf(terms, values []string) []string {
 
 // redirect is the trigger that lets new references to merged rows refer to the rows that have their place.
 func (g *guarding) redirect(e *edge) object {
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(e.child.name + "\x01" + strings.Join(e.cols, "\x01") + "\x01" + e.parent.name)) // it never returns an error
-	name := g.base + "_to_" + strconv.FormatUint(uint64(sum.Sum32()), 36)
+	name := g.redirectName(e)
 	function := g.sibling(e.child, name)
 	skip := ""
 	if e.live() {
@@ -226,6 +220,9 @@ func (g *guarding) prepare(ctx context.Context) error {
 		return err
 	}
 	root := g.tables[0]
+	if err := g.strange(ctx, root, g.grouping.Terms); err != nil {
+		return err
+	}
 	err = g.each(ctx, "SELECT hash_record_extended(ROW("+list(g.grouping.Terms)+"), 0) FROM "+root.path+" LIMIT 1", nil, func(*sql.Rows) error { return nil })
 	g.hashes = err == nil
 	return nil
@@ -250,7 +247,7 @@ func (postgresKeeper) create(ctx context.Context, g *guarding, one object) error
 }
 
 // triggers are the triggers of a guard that are there and enabled.
-func (postgresKeeper) triggers(ctx context.Context, s *session, one *Guard) (all []string, err error) {
+func (postgresKeeper) triggers(ctx context.Context, s *dbSession, one *Guard) (all []string, err error) {
 	err = s.each(ctx, guardTriggersText, []any{guardComment(one.Name, one.Table)}, func(rows *sql.Rows) error {
 		var function string
 		var table, name sql.NullString
@@ -265,15 +262,8 @@ func (postgresKeeper) triggers(ctx context.Context, s *session, one *Guard) (all
 }
 
 // dropGuard drops the functions of a guard with their triggers, and then its index.
-func (k postgresKeeper) drop(ctx context.Context, s *session, one *Guard) error {
-	var functions []string
-	comment := guardComment(one.Name, one.Table)
-	err := s.each(ctx, "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE obj_description(p.oid, 'pg_proc') = $1 ORDER BY p.oid DESC", []any{comment}, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		functions = append(functions, name)
-		return err
-	})
+func (k postgresKeeper) drop(ctx context.Context, s *dbSession, one *Guard) error {
+	functions, err := scanned[string](ctx, s, "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE obj_description(p.oid, 'pg_proc') = $1 ORDER BY p.oid DESC", guardComment(one.Name, one.Table))
 	if err != nil {
 		return err
 	}
@@ -291,7 +281,7 @@ func (k postgresKeeper) drop(ctx context.Context, s *session, one *Guard) error 
 
 // dropIndex drops an index of a table, if it is there; with invalid, only one that enforces nothing. Where it belongs to a
 // partitioned table, others wait for a moment.
-func (postgresKeeper) dropIndex(ctx context.Context, s *session, table, name string, invalid bool) error {
+func (postgresKeeper) dropIndex(ctx context.Context, s *dbSession, table, name string, invalid bool) error {
 	var index, kind string
 	err := s.each(ctx, "SELECT c.oid::regclass::text, c.relkind FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_class t ON t.oid = i.indrelid JOIN pg_namespace n ON n.oid = t.relnamespace"+
 		" WHERE c.relname = $1 AND n.nspname || '.' || t.relname = $2 AND NOT (i.indisvalid AND $3::boolean)", []any{name, table, invalid}, func(rows *sql.Rows) error { return rows.Scan(&index, &kind) })
@@ -308,7 +298,7 @@ func (postgresKeeper) dropIndex(ctx context.Context, s *session, table, name str
 }
 
 // relation says which table or index of another table has a name in the schema of a table; "" for none.
-func (postgresKeeper) relation(ctx context.Context, s *session, t *table, name string) (what string, err error) {
+func (postgresKeeper) relation(ctx context.Context, s *dbSession, t *table, name string) (what string, err error) {
 	err = s.each(ctx, "SELECT CASE WHEN i.indrelid IS NULL THEN 'a table or view' ELSE 'an index of ' || i.indrelid::regclass END FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_namespace n ON n.oid = c.relnamespace"+
 		" WHERE c.relname = $1 AND n.nspname = $2 AND i.indrelid IS DISTINCT FROM to_regclass($3)", []any{name, t.catalog.Schema, t.path}, func(rows *sql.Rows) error { return rows.Scan(&what) })
 	return what, err

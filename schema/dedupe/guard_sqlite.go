@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // the statement below
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/texts"
@@ -29,8 +27,8 @@ func (sqliteKeeper) hasGuards() string {
 
 func (sqliteKeeper) lookup(ctx context.Context, g *guarding) error { return g.index(ctx) }
 
-func (sqliteKeeper) brief() []string     { return nil }
-func (sqliteKeeper) unhurried() []string { return nil }
+func (sqliteKeeper) brief() []string         { return nil }
+func (sqliteKeeper) resetTimeouts() []string { return nil }
 
 // quiet holds outside of the transactions of semel dedupe.
 const quiet = "NOT EXISTS (SELECT 1 FROM semel_dedupe_now)"
@@ -93,9 +91,7 @@ func (k sqliteKeeper) refuse(g *guarding, unless string) string {
 
 // redirect lets a new reference to a merged row refer to the row that has its place, step by step.
 func (sqliteKeeper) redirect(g *guarding, e *edge, when, end string) object {
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(e.child.name + "\x01" + strings.Join(e.cols, "\x01") + "\x01" + e.parent.name)) // it never returns an error
-	name := g.base + "_to_" + strconv.FormatUint(uint64(sum.Sum32()), 36) + end
+	name := g.redirectName(e) + end
 	child, parent := quote(e.child.catalog.Name), quote(e.parent.catalog.Name)
 	merged := e.refers("p", child) + " AND p." + quote(mergedInto) + " IS NOT NULL"
 	values := texts.Of(e.refs, func(ref string) string {
@@ -133,7 +129,7 @@ func (sqliteKeeper) create(ctx context.Context, g *guarding, one object) error {
 	return g.execAll(ctx, []string{"DROP TRIGGER IF EXISTS " + quote(one.name), one.trigger})
 }
 
-func (sqliteKeeper) triggers(ctx context.Context, s *session, one *Guard) (all []string, err error) {
+func (sqliteKeeper) triggers(ctx context.Context, s *dbSession, one *Guard) (all []string, err error) {
 	//semel:safe it only reads
 	err = s.each(ctx, "SELECT tbl_name, name FROM main.sqlite_schema WHERE type = 'trigger' AND instr(sql, $1) > 0 ORDER BY tbl_name, name", []any{" -- " + guardComment(one.Name, one.Table) + "\n"}, func(rows *sql.Rows) error {
 		var table, name string
@@ -144,7 +140,7 @@ func (sqliteKeeper) triggers(ctx context.Context, s *session, one *Guard) (all [
 	return all, err
 }
 
-func (k sqliteKeeper) drop(ctx context.Context, s *session, one *Guard) error {
+func (k sqliteKeeper) drop(ctx context.Context, s *dbSession, one *Guard) error {
 	all, err := k.triggers(ctx, s, one)
 	if err != nil {
 		return err
@@ -162,7 +158,7 @@ func (k sqliteKeeper) drop(ctx context.Context, s *session, one *Guard) error {
 	})
 }
 
-func (sqliteKeeper) dropIndex(ctx context.Context, s *session, table, name string, invalid bool) error {
+func (sqliteKeeper) dropIndex(ctx context.Context, s *dbSession, table, name string, invalid bool) error {
 	if invalid {
 		return nil // there are none
 	}
@@ -174,7 +170,7 @@ func (sqliteKeeper) dropIndex(ctx context.Context, s *session, table, name strin
 	return err
 }
 
-func (sqliteKeeper) relation(ctx context.Context, s *session, t *table, name string) (what string, err error) {
+func (sqliteKeeper) relation(ctx context.Context, s *dbSession, t *table, name string) (what string, err error) {
 	err = s.each(ctx, "SELECT CASE type WHEN 'index' THEN 'an index of ' || tbl_name ELSE 'a ' || type END FROM main.sqlite_schema WHERE lower(name) = lower($1) AND (type <> 'index' OR tbl_name <> $2)",
 		[]any{name, t.catalog.Name}, func(rows *sql.Rows) error { return rows.Scan(&what) })
 	return what, err

@@ -52,22 +52,15 @@ func (r *runner) referred(ctx context.Context) error {
 	for i := range r.links {
 		l := &r.links[i]
 		for _, query := range r.lost(l) {
-			err := r.each(ctx, query, nil, func(rows *sql.Rows) error {
-				var number int64
-				var row string
-				err := rows.Scan(&number, &row)
-				reasons[number] = fmt.Sprintf("the reference %s of %s to %s would name no row: the row %s moves, and is not alone in it", strings.Join(l.cols, ", "), l.child, l.parent, row)
-				return err
+			err := r.collectReasons(ctx, reasons, query, func(row string) string {
+				return fmt.Sprintf("the reference %s of %s to %s would name no row: the row %s moves, and is not alone in it", strings.Join(l.cols, ", "), l.child, l.parent, row)
 			})
 			if err != nil {
 				return err
 			}
 		}
 	}
-	if len(reasons) > 0 {
-		return &refusedError{reasons}
-	}
-	return nil
+	return refusedFor(reasons)
 }
 
 // broken refuses an undo after which a reference names no row: of rows that came back, and of rows that refer to a key that a

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // The environment of a process that is to be killed.
@@ -110,7 +110,7 @@ func (b *bench) killed(verb, file string, at int) bool {
 // A guard that was killed while it was installed or removed is found, and the next call completes either.
 func TestKilledGuard(t *testing.T) {
 	t.Parallel()
-	guarded(t, func(b *bench) {
+	everywhere(t, func(b *bench) {
 		b.invoices()
 		p := b.plan("invoice", "tenant;lower(trim(number))", marking())
 		file := b.write(p)

@@ -2,7 +2,6 @@ package dedupe
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,13 +27,7 @@ type sweep struct {
 
 // sweepAll moves the late rows of all runs of the table.
 func (r *runner) sweepAll(ctx context.Context) (*sweep, error) {
-	var runs []int64
-	err := r.each(ctx, "SELECT id FROM semel_dedupe_run WHERE tbl = $1 AND undone_at IS NULL ORDER BY id", []any{r.tables[0].name}, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		runs = append(runs, id)
-		return err
-	})
+	runs, err := scanned[int64](ctx, r.dbSession, "SELECT id FROM semel_dedupe_run WHERE tbl = $1 AND undone_at IS NULL ORDER BY id", r.tables[0].name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +71,18 @@ func (r *runner) sweepRun(ctx context.Context) error {
 func (r *runner) lateGroups(ctx context.Context) (groups []group, err error) {
 	found := map[int64]bool{}
 	for _, e := range r.edges {
-		err := r.each(ctx, e.late(), []any{r.run}, func(rows *sql.Rows) error {
-			var number int64
-			err := rows.Scan(&number)
-			if r.swept.reasons[number] == "" {
-				found[number] = true
-			}
-			return err
-		})
+		numbers, err := scanned[int64](ctx, r.dbSession, e.late(), r.run)
 		if err != nil {
 			return nil, err
 		}
+		for _, number := range numbers {
+			found[number] = true
+		}
 	}
 	for _, number := range slices.Sorted(maps.Keys(found)) {
-		groups = append(groups, group{number: number})
+		if r.swept.reasons[number] == "" {
+			groups = append(groups, group{number: number})
+		}
 	}
 	return groups, nil
 }

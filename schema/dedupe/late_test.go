@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // late runs a test in databases of marked invoices, lines that can collide, notes on lines, and payments that two invoices share.
@@ -36,6 +36,20 @@ func (b *bench) lateRows() *dedupe.Report {
 		b.Fatalf("the sweep: %+v", report)
 	}
 	return report
+}
+
+// What a merge does not move makes no winner: a reference of another condition, and a line that is merged.
+func TestMostChildren(t *testing.T) {
+	t.Parallel()
+	late(t, func(b *bench) {
+		b.exec("CREATE TABLE att (id int PRIMARY KEY, owner_id int, owner_type varchar(9))", "INSERT INTO att VALUES (1, 1, 'order'), (2, 3, 'invoice'), (3, 3, 'invoice')", "UPDATE line SET merged_into = 10 WHERE id = 11")
+		q := marking()
+		q.Winner, q.References = "most-children", []string{"att.owner_id where owner_type = 'invoice'"}
+		p := b.plan("invoice", "lower(number)", q)
+		if got := fmt.Sprint(p.Samples, p.Children); !strings.Contains(got, `[["2"] ["1"]] [["3"] ["4"]]`) || !strings.Contains(got, b.full("line")+" invoice_id "+b.full("invoice")+" 2}") {
+			b.Error("the plan has ", got)
+		}
+	})
 }
 
 // Rows that were added to merged rows move as if they had been there at the merge, and an undo takes them back.
@@ -159,7 +173,7 @@ func TestLateRowsOfDeletedRows(t *testing.T) {
 // Under the guard no late row comes into being.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
-	guarded(t, func(b *bench) {
+	everywhere(t, func(b *bench) {
 		b.lateTables()
 		p := b.plan("invoice", "lower(number)", marking())
 		b.guard(p)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // A user who may not write into the tables of the tool, which another one made, changes nothing, and reads what to grant.

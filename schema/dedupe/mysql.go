@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/mysql_ledger.sql
@@ -36,7 +36,7 @@ func (mysqlEngine) begin() string { return "START TRANSACTION" }
 
 const mysqlLock = "concat('semel dedupe ', md5(database()))"
 
-func (mysqlEngine) own(ctx context.Context, s *session) (func(context.Context) error, error) {
+func (mysqlEngine) own(ctx context.Context, s *dbSession) (func(context.Context) error, error) {
 	var won sql.NullInt64
 	//semel:safe a lock of the session, which gives back all that it has
 	if err := s.one(ctx, "SELECT get_lock("+mysqlLock+", 0)", nil, &won); err != nil {
@@ -70,12 +70,12 @@ func (mysqlEngine) mayMake(table string) string {
 	return "SELECT count(*) = 0 FROM information_schema.TABLES WHERE TABLE_SCHEMA = database() AND TABLE_NAME = '" + table + "'"
 }
 
-func (mysqlEngine) identity(ctx context.Context, s *session) (id string, err error) {
+func (mysqlEngine) identity(ctx context.Context, s *dbSession) (id string, err error) {
 	err = s.one(ctx, "SELECT concat_ws('/', @@hostname, @@port, @@datadir, database())", nil, &id)
 	return id, err
 }
 
-func (mysqlEngine) links(ctx context.Context, s *session, schema *catalog.Schema) (links []link, err error) {
+func (mysqlEngine) links(ctx context.Context, s *dbSession, schema *catalog.Schema) (links []link, err error) {
 	query := "SELECT CONSTRAINT_NAME, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, COLUMN_NAME, REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE" +
 		" WHERE TABLE_SCHEMA = database() AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION"
 	err = s.each(ctx, query, nil, func(rows *sql.Rows) error {
@@ -100,7 +100,7 @@ func (mysqlEngine) links(ctx context.Context, s *session, schema *catalog.Schema
 	return links, err
 }
 
-func (mysqlEngine) fires(ctx context.Context, s *session, add func(table, what string)) error {
+func (mysqlEngine) fires(ctx context.Context, s *dbSession, add func(table, what string)) error {
 	query := "SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = database() AND EVENT_MANIPULATION <> 'INSERT' AND TRIGGER_NAME NOT LIKE 'semel!_dedupe!_guard!_%' ESCAPE '!' ORDER BY 2, 3"
 	return s.each(ctx, query, nil, func(rows *sql.Rows) error {
 		var space, table, name string
@@ -112,7 +112,7 @@ func (mysqlEngine) fires(ctx context.Context, s *session, add func(table, what s
 
 // hidden looks for references that a merge does not reach, and which are not checked while rows move: those from other databases,
 // and from tables that this user does not see.
-func (mysqlEngine) hidden(ctx context.Context, s *session, site *site) (string, error) {
+func (mysqlEngine) hidden(ctx context.Context, s *dbSession, site *site) (string, error) {
 	file := func(name string) string {
 		return "convert(cast(convert(" + name + " USING filename) AS binary) USING utf8mb4)"
 	}
@@ -157,7 +157,7 @@ func (mysqlEngine) hidden(ctx context.Context, s *session, site *site) (string, 
 // followers are unknown: a primary knows which replicas are connected, and not what they have applied.
 func (mysqlEngine) followers() string { return "" }
 
-func (mysqlEngine) blind(context.Context, *session) (string, error) {
+func (mysqlEngine) blind(context.Context, *dbSession) (string, error) {
 	return "MariaDB and MySQL do not know how far their replicas are behind (give a --lag-query, such as one of a table that a monitor fills)", nil
 }
 

@@ -2,17 +2,17 @@ package dedupe
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // A unique key of a child says one of two things. With more than the reference in it, such as (invoice, line), two rows with
@@ -250,24 +250,15 @@ func (r *runner) crowds(ctx context.Context) error {
 			if !k.alone || !r.met[t] {
 				continue
 			}
-			err := r.each(ctx, t.crowded(k), nil, func(rows *sql.Rows) error {
-				var number int64
-				var row string
-				err := rows.Scan(&number, &row)
-				if reasons[number] == "" {
-					reasons[number] = fmt.Sprintf("the row %s of %s would be one of several where the unique key %s allows one for each %s (%s)", row, t.name, k.name, strings.Join(k.moves, ", "), t.yieldHint())
-				}
-				return err
+			err := r.collectReasons(ctx, reasons, t.crowded(k), func(row string) string {
+				return fmt.Sprintf("the row %s of %s would be one of several where the unique key %s allows one for each %s (%s)", row, t.name, k.name, strings.Join(k.moves, ", "), t.yieldHint())
 			})
 			if err != nil {
 				return err
 			}
 		}
 	}
-	if len(reasons) > 0 {
-		return &refusedError{reasons}
-	}
-	return nil
+	return refusedFor(reasons)
 }
 
 // yieldHint says what to declare about rows of which a parent may have one.
@@ -324,7 +315,7 @@ func (t *table) named(text string) (names []string) {
 
 // fixed are the columns that are the same in all rows of a condition.
 func (v *surveyor) fixed(t *table, where string) (names []string) {
-	if p, ok := expression.PredicateFromCatalog(v.schema.Dialect, where); ok {
+	if p, ok := serversql.Predicate(v.schema.Dialect, where); ok {
 		return constants(p)
 	}
 	for _, c := range t.catalog.Columns {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // primaries makes two entries of one person, each with a primary address of its own; an order was shipped to the second.

@@ -39,7 +39,7 @@ type replica struct {
 
 // pacer keeps the batches of one call apart.
 type pacer struct {
-	*session
+	*dbSession
 	Pace
 
 	// replicas are as many as there were at once: one that is gone is behind.
@@ -71,7 +71,7 @@ func (p *pacer) start(ctx context.Context) error {
 	if p.MaxLag == 0 || p.LagQuery != "" {
 		return nil
 	}
-	why, err := p.blind(ctx, p.session)
+	why, err := p.blind(ctx, p.dbSession)
 	if err != nil {
 		return err
 	}

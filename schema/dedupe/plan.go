@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
-	"github.com/semel-dev/semel/internal/rules/plan"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/plan"
 )
 
 const (
@@ -86,7 +86,7 @@ type Collision struct {
 // Plan finds the duplicates of a rule and what merging them touches. It only reads. The request's table, terms and condition
 // are taken from the rule.
 func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Plan, err error) {
-	s, err := d.open(ctx)
+	s, err := d.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (d *Database) Plan(ctx context.Context, u *rules.Unique, q Request) (p *Pla
 }
 
 // complete says what merging these rows touches.
-func (s *session) complete(ctx context.Context, p *Plan, found *site) (err error) {
+func (s *dbSession) complete(ctx context.Context, p *Plan, found *site) (err error) {
 	p.Schema, p.Triggers, p.Suspects = found.describe(), found.triggers, lines(found.suspects)
 	if p.Database, err = s.identity(ctx, s); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *session) complete(ctx context.Context, p *Plan, found *site) (err error
 }
 
 // try evaluates the expressions of policies and of children that yield over no rows.
-func (s *session) try(ctx context.Context, found *site) error {
+func (s *dbSession) try(ctx context.Context, found *site) error {
 	for _, t := range found.tables {
 		for i, column := range t.sets() {
 			value := t.yields.values[i]
@@ -168,7 +168,7 @@ func (s *session) try(ctx context.Context, found *site) error {
 }
 
 // allow refuses what would be slow, or fire what it must not.
-func (s *session) allow(ctx context.Context, found *site, p *Plan) error {
+func (s *dbSession) allow(ctx context.Context, found *site, p *Plan) error {
 	if p.Losers == 0 {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (s *session) allow(ctx context.Context, found *site, p *Plan) error {
 }
 
 // measure counts the duplicates and what refers to them.
-func (s *session) measure(ctx context.Context, found *site, p *Plan) error {
+func (s *dbSession) measure(ctx context.Context, found *site, p *Plan) error {
 	root := found.tables[0]
 	n := len(root.id)
 	w := numbered("d", "w", n)
@@ -210,7 +210,7 @@ func (s *session) measure(ctx context.Context, found *site, p *Plan) error {
 		if e.parent != root {
 			continue
 		}
-		counts = append(counts, "(SELECT count(*) FROM d JOIN "+root.path+" AS r ON "+equal(of("r", root.id), numbered("d", "l", n))+" JOIN "+e.rows()+" AS c ON "+e.refers("r", "c")+")")
+		counts = append(counts, "(SELECT count(*) FROM d JOIN "+root.path+" AS r ON "+equal(of("r", root.id), numbered("d", "l", n))+" JOIN "+e.rows()+" AS c ON "+e.refers("r", "c")+e.alive("c")+")")
 		into = append(into, &p.Children[i].Rows)
 	}
 	if err := s.one(ctx, "WITH d AS "+s.once()+"("+found.losers()+") SELECT "+strings.Join(counts, ", "), nil, into...); err != nil {
@@ -230,7 +230,7 @@ func (s *session) measure(ctx context.Context, found *site, p *Plan) error {
 }
 
 // sample reads the first losers of the first groups.
-func (s *session) sample(ctx context.Context, found *site, p *Plan) error {
+func (s *dbSession) sample(ctx context.Context, found *site, p *Plan) error {
 	root := found.tables[0]
 	w, l := numbered("d", "w", len(root.id)), numbered("d", "l", len(root.id))
 	rows := "SELECT " + root.key(w) + " AS winner, " + root.key(l) + " AS loser, dense_rank() OVER (ORDER BY " + list(w) + ") AS grp, row_number() OVER (PARTITION BY " + list(w) + " ORDER BY " + list(l) + ") AS place FROM (" +
@@ -280,7 +280,7 @@ func ReadPlan(name string) (*Plan, error) {
 		Request json.RawMessage
 	}
 	if json.Unmarshal(text, &kind) == nil && kind.Version != planVersion && kind.Dialect != "" && kind.Request != nil {
-		return nil, fmt.Errorf("%s is %w %d, and this program reads version %d (plan again: semel dedupe plan, with the same flags)", name, ErrVersion, kind.Version, planVersion)
+		return nil, fmt.Errorf("%s: %w: it is %d, this program reads %d (plan again: semel dedupe plan, with the same flags)", name, ErrVersion, kind.Version, planVersion)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // fills gives each table the policies of its columns.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/postgres_foreign_keys.sql
@@ -21,6 +21,9 @@ var postgresTriggers string
 
 //go:embed sql/postgres_ledger.sql
 var postgresLedger string
+
+//go:embed sql/postgres_strange.sql
+var postgresStrange string
 
 // postgresEngine keeps values as the texts that the server prints and reads again.
 type postgresEngine struct{}
@@ -42,7 +45,7 @@ func (postgresEngine) settings() []string {
 
 func (postgresEngine) begin() string { return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" }
 
-func (postgresEngine) own(ctx context.Context, s *session) (func(context.Context) error, error) {
+func (postgresEngine) own(ctx context.Context, s *dbSession) (func(context.Context) error, error) {
 	var won bool
 	//semel:safe a lock of the session, which gives back all that it has
 	if err := s.one(ctx, "SELECT pg_try_advisory_lock(hashtextextended('"+lockName+"', 0))", nil, &won); err != nil {
@@ -78,13 +81,13 @@ func (postgresEngine) mayMake(table string) string {
 	return "SELECT coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('" + table + "')), true)"
 }
 
-func (postgresEngine) identity(ctx context.Context, s *session) (id string, err error) {
+func (postgresEngine) identity(ctx context.Context, s *dbSession) (id string, err error) {
 	//semel:safe it only reads
 	err = s.one(ctx, "SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())", nil, &id)
 	return id, err
 }
 
-func (postgresEngine) links(ctx context.Context, s *session, _ *catalog.Schema) (links []link, err error) {
+func (postgresEngine) links(ctx context.Context, s *dbSession, _ *catalog.Schema) (links []link, err error) {
 	err = s.each(ctx, postgresForeignKeys, nil, func(rows *sql.Rows) error {
 		var l link
 		var childSpace, child, parentSpace, parent, cols, refs string
@@ -99,7 +102,7 @@ func (postgresEngine) links(ctx context.Context, s *session, _ *catalog.Schema) 
 	return links, err
 }
 
-func (postgresEngine) fires(ctx context.Context, s *session, add func(table, what string)) error {
+func (postgresEngine) fires(ctx context.Context, s *dbSession, add func(table, what string)) error {
 	return s.each(ctx, postgresTriggers, nil, func(rows *sql.Rows) error {
 		var space, name, what string
 		err := rows.Scan(&space, &name, &what)
@@ -108,7 +111,7 @@ func (postgresEngine) fires(ctx context.Context, s *session, add func(table, wha
 	})
 }
 
-func (postgresEngine) hidden(context.Context, *session, *site) (string, error) { return "", nil }
+func (postgresEngine) hidden(context.Context, *dbSession, *site) (string, error) { return "", nil }
 
 // followers are those that replay: others, such as backups, have no replay_lsn. One that has replayed all is not behind, however
 // old its last measure is; one that did not yet measure is behind by an unknown time.
@@ -117,7 +120,7 @@ func (postgresEngine) followers() string {
 		" WHEN state = 'streaming' THEN extract(epoch FROM replay_lag)::float8 END FROM pg_stat_replication WHERE replay_lsn IS NOT NULL ORDER BY 2 DESC NULLS FIRST"
 }
 
-func (postgresEngine) blind(ctx context.Context, s *session) (why string, err error) {
+func (postgresEngine) blind(ctx context.Context, s *dbSession) (why string, err error) {
 	var sees bool
 	err = s.one(ctx, "SELECT pg_has_role('pg_read_all_stats', 'USAGE')", nil, &sees)
 	if !sees && err == nil {

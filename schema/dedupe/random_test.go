@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // world is a random schema with random rows. Every table has tenant, id, amount, pos, label, main and tag, which names a row for

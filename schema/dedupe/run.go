@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 const (
@@ -60,7 +60,7 @@ type Refusal struct {
 
 // runner merges the groups of one run.
 type runner struct {
-	*session
+	*dbSession
 	*site
 
 	run  int64
@@ -82,7 +82,7 @@ type runner struct {
 
 // Run merges what a plan found, in batches that each commit. A run that ended early goes on where it was.
 func (d *Database) Run(ctx context.Context, p *Plan, o *Options) (report *Report, err error) {
-	s, err := d.open(ctx)
+	s, err := d.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (d *Database) Run(ctx context.Context, p *Plan, o *Options) (report *Report
 	if err := s.keep(ctx); err != nil {
 		return nil, err
 	}
-	r := &runner{session: s, site: found, opts: o, pace: &pacer{session: s, Pace: o.Pace}}
+	r := &runner{dbSession: s, site: found, opts: o, pace: &pacer{dbSession: s, Pace: o.Pace}}
 	if err := r.pace.start(ctx); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (r *runner) leave(ctx context.Context) error {
 }
 
 // compare refuses a plan of another database, or of an older schema.
-func (s *session) compare(ctx context.Context, p *Plan) (*site, error) {
+func (s *dbSession) compare(ctx context.Context, p *Plan) (*site, error) {
 	if p.Dialect != s.Dialect.String() {
 		return nil, refuse("the plan is for %s, and the database is %s (name the database of the plan with --dsn, or plan again for this one)", p.Dialect, s.Dialect)
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // Groups are never cut, whatever their size, and a limit ends a call after whole groups.
@@ -71,9 +71,7 @@ func TestKeyWithItsOwnCollation(t *testing.T) {
 			"CREATE TABLE person (id int PRIMARY KEY, email "+b.by("citext", "varchar(20) COLLATE utf8mb4_general_ci", "text COLLATE NOCASE")+", merged_into int)",
 			"INSERT INTO person (id, email) VALUES (1, 'Ada'), (2, 'ADA'), (3, 'bob')")
 		b.reversible(func() {
-			q := marking()
-			q.Index = "once"
-			p := b.plan("person", "email", q)
+			p := b.plan("person", "email", once())
 			if p.Losers != 1 {
 				b.Errorf("the plan finds %d losers", p.Losers)
 			}
@@ -160,10 +158,8 @@ func TestTwoRuns(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	shops(t, func(b *bench) {
-		b.exec("CREATE TABLE nokey (k varchar(9), n int)", "CREATE TABLE loose (customer_id int REFERENCES customer (id))")
+		b.exec("CREATE TABLE nokey (k varchar(9), n int)", "CREATE TABLE loose (customer_id int REFERENCES customer (id))", "CREATE TABLE odd (id int PRIMARY KEY, orders_id int REFERENCES orders (id), SEMEL_o1 int)")
 		q := request()
-		mark := q
-		mark.Losers = "mark"
 		wrong := func(change func(*dedupe.Request)) dedupe.Request {
 			changed := request()
 			change(&changed)
@@ -176,7 +172,8 @@ func TestRefusals(t *testing.T) {
 		}{
 			{"nokey", "k", q, "nokey has no primary key"},
 			{"customer", "email", q, b.full("loose") + " refers to " + b.full("customer") + ": the table " + b.full("loose") + " has no primary key"},
-			{"orders", "total", mark, "merged_into"},
+			{"orders", "total", marking(), "merged_into"},
+			{"orders", "total", q, b.by("semel_o1", "SEMEL_o1", "SEMEL_o1") + " of " + b.full("odd") + " has a name"},
 			{"nowhere", "k", q, "no table nowhere"},
 			{"orders", "nothing", q, "no column nothing"},
 			{"orders", "total", wrong(func(q *dedupe.Request) { q.Columns = []string{"id=sum"} }), "a key or a reference"},

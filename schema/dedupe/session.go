@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // Errors that callers distinguish.
@@ -24,7 +24,7 @@ var (
 	// ErrSQL means that SQL of the request is wrong, in the database's words.
 	ErrSQL = errors.New("the database does not take the SQL of the request")
 	// ErrVersion means that another version of this program made the plan.
-	ErrVersion = errors.New("a plan of version")
+	ErrVersion = errors.New("the plan has an unsupported version")
 )
 
 func refuse(format string, args ...any) error {
@@ -39,8 +39,8 @@ type Database struct {
 	before func(statement string)
 }
 
-// session is one connection, with settings under which texts of values are exact and no row is hidden.
-type session struct {
+// dbSession is one connection, with settings under which texts of values are exact and no row is hidden.
+type dbSession struct {
 	*Database
 	engine
 
@@ -53,13 +53,13 @@ type session struct {
 	release func(context.Context) error
 }
 
-// open opens a session.
-func (d *Database) open(ctx context.Context) (*session, error) {
+// openSession opens a connection with these settings.
+func (d *Database) openSession(ctx context.Context) (*dbSession, error) {
 	conn, err := d.DB.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Database: d, engine: engineOf(d.Dialect), conn: conn}
+	s := &dbSession{Database: d, engine: engineOf(d.Dialect), conn: conn}
 	for _, setting := range s.settings() {
 		if _, err := conn.ExecContext(ctx, setting); err != nil {
 			return nil, errors.Join(err, s.close(ctx))
@@ -73,7 +73,7 @@ func (d *Database) open(ctx context.Context) (*session, error) {
 
 // endWith lets the server end a statement when ctx ends: it would go on with it, and hold its locks, after the driver has given
 // the connection up.
-func (s *session) endWith(ctx context.Context) error {
+func (s *dbSession) endWith(ctx context.Context) error {
 	s.stopped = func() {}
 	query := s.ending()
 	if query == "" {
@@ -100,7 +100,7 @@ func (s *session) endWith(ctx context.Context) error {
 }
 
 // close gives the connection up: it has settings and temporary tables.
-func (s *session) close(ctx context.Context) (err error) {
+func (s *dbSession) close(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if s.forget != nil && !s.forget() {
@@ -122,18 +122,18 @@ func (s *session) close(ctx context.Context) (err error) {
 // closeTimeout bounds how long the end of a session may take.
 const closeTimeout = 10 * time.Second
 
-func (s *session) lock(ctx context.Context) (err error) {
+func (s *dbSession) lock(ctx context.Context) (err error) {
 	s.release, err = s.own(ctx, s)
 	return err
 }
 
 // keep makes the tables of runs, or refuses a user who may not write into them.
-func (s *session) keep(ctx context.Context) error {
+func (s *dbSession) keep(ctx context.Context) error {
 	return s.makeLedger(ctx, s.ledger(), runTables())
 }
 
 // guardLedger does the same for the tables of guards and indexes.
-func (s *session) guardLedger(ctx context.Context) error {
+func (s *dbSession) guardLedger(ctx context.Context) error {
 	return s.makeLedger(ctx, s.keeper().ledger(), []column{{"semel_dedupe_guard", "name"}, {"semel_dedupe_index", "name"}})
 }
 
@@ -145,7 +145,7 @@ func runTables() []column {
 }
 
 // makeLedger makes those tables that are missing. Where another user owns them, PostgreSQL does not even let this one ask for them.
-func (s *session) makeLedger(ctx context.Context, ledger string, tables []column) error {
+func (s *dbSession) makeLedger(ctx context.Context, ledger string, tables []column) error {
 	var may bool
 	if err := s.one(ctx, s.mayMake(tables[len(tables)-1].table), nil, &may); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *session) makeLedger(ctx context.Context, ledger string, tables []column
 }
 
 // mayWrite refuses a user who lacks a right on tables of the tool, which are there.
-func (s *session) mayWrite(ctx context.Context, tables []column) error {
+func (s *dbSession) mayWrite(ctx context.Context, tables []column) error {
 	for _, c := range tables {
 		for _, statement := range []string{
 			"SELECT * FROM " + c.table + " WHERE 1 = 0",
@@ -181,7 +181,7 @@ func (s *session) mayWrite(ctx context.Context, tables []column) error {
 }
 
 // ungranted adds to a refusal of the server which rights this user needs on tables of the tool.
-func (s *session) ungranted(ctx context.Context, act string, err error, tables []column) error {
+func (s *dbSession) ungranted(ctx context.Context, act string, err error, tables []column) error {
 	if _, isRefused := dialect.Refused(err); !isRefused {
 		return fmt.Errorf("%s: %w", act, err)
 	}
@@ -195,13 +195,13 @@ func (s *session) ungranted(ctx context.Context, act string, err error, tables [
 }
 
 // kept reports whether the tool has tables here.
-func (s *session) kept(ctx context.Context) (has bool, err error) {
+func (s *dbSession) kept(ctx context.Context) (has bool, err error) {
 	err = s.one(ctx, s.hasLedger(), nil, &has)
 	return has, err
 }
 
 // exec runs a statement, which may leave its arguments out.
-func (s *session) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+func (s *dbSession) exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	s.notice(statement)
 	statement, args = s.bound(statement, args)
 	result, err := s.conn.ExecContext(ctx, statement, args...)
@@ -211,14 +211,14 @@ func (s *session) exec(ctx context.Context, statement string, args ...any) (int6
 	return result.RowsAffected()
 }
 
-func (s *session) bound(statement string, args []any) (string, []any) {
+func (s *dbSession) bound(statement string, args []any) (string, []any) {
 	if !strings.Contains(statement, "$1") {
 		return statement, nil
 	}
 	return s.bind(statement, args)
 }
 
-func (s *session) execAll(ctx context.Context, statements []string) error {
+func (s *dbSession) execAll(ctx context.Context, statements []string) error {
 	for _, statement := range statements {
 		if _, err := s.exec(ctx, statement); err != nil {
 			return err
@@ -229,7 +229,7 @@ func (s *session) execAll(ctx context.Context, statements []string) error {
 
 // apply runs statements that change rows, each of which ends with a condition, as one where the server checks references at
 // the end of a statement. It returns the number of rows that each changed, and the values of numbers.
-func (s *session) apply(ctx context.Context, statements, numbers []string, args ...any) (counts, values []int64, err error) {
+func (s *dbSession) apply(ctx context.Context, statements, numbers []string, args ...any) (counts, values []int64, err error) {
 	counts, values = make([]int64, len(statements)), make([]int64, len(numbers))
 	if len(statements) == 0 {
 		return counts, values, nil
@@ -254,14 +254,14 @@ func (s *session) apply(ctx context.Context, statements, numbers []string, args 
 	return counts, values, err
 }
 
-func (s *session) notice(statement string) {
+func (s *dbSession) notice(statement string) {
 	if s.before != nil {
 		s.before(statement)
 	}
 }
 
 // each calls scan for every row of a query.
-func (s *session) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+func (s *dbSession) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
 	s.notice(query)
 	query, args = s.bound(query, args)
 	rows, err := s.conn.QueryContext(ctx, query, args...)
@@ -277,8 +277,19 @@ func (s *session) each(ctx context.Context, query string, args []any, scan func(
 	return dialect.Discreet(rows.Err())
 }
 
+// scanned reads the only column of a query.
+func scanned[T any](ctx context.Context, s *dbSession, query string, args ...any) (all []T, err error) {
+	err = s.each(ctx, query, args, func(rows *sql.Rows) error {
+		var one T
+		err := rows.Scan(&one)
+		all = append(all, one)
+		return err
+	})
+	return all, err
+}
+
 // one reads the only row of a query.
-func (s *session) one(ctx context.Context, query string, args []any, into ...any) error {
+func (s *dbSession) one(ctx context.Context, query string, args []any, into ...any) error {
 	found := false
 	err := s.each(ctx, query, args, func(rows *sql.Rows) error {
 		found = true
@@ -291,7 +302,7 @@ func (s *session) one(ctx context.Context, query string, args []any, into ...any
 }
 
 // within runs work in a transaction, which ends with it.
-func (s *session) within(ctx context.Context, work func() error) error {
+func (s *dbSession) within(ctx context.Context, work func() error) error {
 	if _, err := s.conn.ExecContext(ctx, s.begin()); err != nil {
 		return err
 	}
@@ -313,7 +324,7 @@ func (s *session) within(ctx context.Context, work func() error) error {
 }
 
 // survey collects what a request touches.
-func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request) (*site, error) {
+func (s *dbSession) survey(ctx context.Context, schema *catalog.Schema, q *Request) (*site, error) {
 	links, err := s.references(ctx, schema)
 	if err != nil {
 		return nil, err
@@ -336,17 +347,31 @@ func (s *session) survey(ctx context.Context, schema *catalog.Schema, q *Request
 	if err == nil && hidden != "" {
 		err = refuse("%s", hidden)
 	}
-	if err == nil {
-		found.hashed, err = s.hashes(ctx, found)
+	for _, t := range found.tables {
+		values := texts.Of(slices.Concat(t.id, t.moves, t.refs), quote)
+		for _, k := range t.keys {
+			values = append(values, k.parts...)
+		}
+		if err == nil {
+			err = s.strange(ctx, t, values)
+		}
+	}
+	if err == nil && q.Known && s.Dialect == dialect.PostgreSQL {
+		switch strange := s.strange(ctx, found.tables[0], q.Terms); {
+		case strange == nil:
+			found.hashed = true
+		case !errors.Is(strange, ErrRefused):
+			err = fmt.Errorf("look for duplicates: %w", s.written(strange))
+		}
 	}
 	return found, err
 }
 
 // clock is the time of the server, for the tables of the tool.
-func (s *session) clock() string { return s.now(&catalog.Column{Type: "timestamptz"}) }
+func (s *dbSession) clock() string { return s.now(&catalog.Column{Type: "timestamptz"}) }
 
 // references are the foreign keys of the application.
-func (s *session) references(ctx context.Context, schema *catalog.Schema) ([]link, error) {
+func (s *dbSession) references(ctx context.Context, schema *catalog.Schema) ([]link, error) {
 	links, err := s.links(ctx, s, schema)
 	for i := range links {
 		links[i].cast(schema)
@@ -365,7 +390,7 @@ func pathOf(name string) string {
 }
 
 // written says of an error in a query with SQL of the operator, which holds no other fault, that the SQL is wrong.
-func (s *session) written(err error) error {
+func (s *dbSession) written(err error) error {
 	if c := s.classify(err); c == ofSQL || c == ofRows {
 		return fmt.Errorf("%w: %w", ErrSQL, s.explain(err))
 	}

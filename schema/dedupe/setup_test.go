@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // bench is a database with what a test does in it.

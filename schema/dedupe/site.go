@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // site is the part of a database that a merge touches: the table with the duplicates, and what hangs on it.
@@ -198,6 +199,13 @@ func survey(schema *catalog.Schema, e engine, links []link, q *Request) (*site, 
 	if err := v.checks(); err != nil {
 		return nil, err
 	}
+	for _, t := range v.site.tables {
+		for _, c := range t.catalog.Columns {
+			if word, ours := strings.CutPrefix(strings.ToLower(c.Name), "semel_"); ours && !strings.Contains(word, "_") { // that of an index has its number
+				return nil, fmt.Errorf("column %s of %s has a name as the statements of a merge give them to columns of their own (rename the column)", c.Name, t.name)
+			}
+		}
+	}
 	v.site.suspects, err = v.suspects(links)
 	return v.site, err
 }
@@ -316,7 +324,7 @@ func (e *edge) live() bool { return e.child.marks && !e.child.leaves }
 func (e *edge) indexed(d dialect.Dialect) bool {
 	return strings.Join(e.casts, "") == "" && slices.ContainsFunc(e.child.catalog.Indexes, func(x catalog.Index) bool {
 		if x.Where != "" {
-			p, ok := expression.PredicateFromCatalog(d, x.Where)
+			p, ok := serversql.Predicate(d, x.Where)
 			if !ok || !e.live() || len(p) != 1 || !marks(p) {
 				return false
 			}
@@ -365,7 +373,7 @@ func (t *table) seen(d dialect.Dialect, x *catalog.Index) (names []string) {
 	if x.Where == "" {
 		return names
 	}
-	where, ok := expression.PredicateFromCatalog(d, x.Where)
+	where, ok := serversql.Predicate(d, x.Where)
 	if !ok {
 		return nil
 	}
@@ -418,7 +426,7 @@ func (t *table) part(p *catalog.Part) string {
 
 // leavesOut reports whether a unique index leaves out merged rows.
 func (t *table) leavesOut(d dialect.Dialect, x *catalog.Index) bool {
-	if p, ok := expression.PredicateFromCatalog(d, x.Where); ok && marks(p) {
+	if p, ok := serversql.Predicate(d, x.Where); ok && marks(p) {
 		return true
 	}
 	return slices.ContainsFunc(x.Parts, func(p catalog.Part) bool {

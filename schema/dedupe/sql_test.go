@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // SQL of the operator that the database does not take is an error of its own, with the database's words, in a plan and in a run.

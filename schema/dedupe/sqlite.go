@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/sqlite_ledger.sql
@@ -46,7 +46,7 @@ func (sqliteEngine) settings() []string {
 func (sqliteEngine) begin() string { return "BEGIN IMMEDIATE" }
 
 // own locks an empty database next to the one that is merged: such a lock ends with the process, however that ends.
-func (sqliteEngine) own(ctx context.Context, s *session) (func(context.Context) error, error) {
+func (sqliteEngine) own(ctx context.Context, s *dbSession) (func(context.Context) error, error) {
 	name, err := sqliteFile(ctx, s)
 	if err != nil || name == "" {
 		return func(context.Context) error { return nil }, err
@@ -70,7 +70,7 @@ func (sqliteEngine) own(ctx context.Context, s *session) (func(context.Context) 
 }
 
 // sqliteFile is the path of the database, "" for one in memory.
-func sqliteFile(ctx context.Context, s *session) (name string, err error) {
+func sqliteFile(ctx context.Context, s *dbSession) (name string, err error) {
 	if err := s.one(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'", nil, &name); err != nil || name == "" {
 		return "", err
 	}
@@ -85,11 +85,11 @@ func (sqliteEngine) hasLedger() string {
 	return "SELECT count(*) > 0 FROM main.sqlite_schema WHERE name = 'semel_dedupe_audit'"
 }
 
-func (sqliteEngine) identity(ctx context.Context, s *session) (string, error) {
+func (sqliteEngine) identity(ctx context.Context, s *dbSession) (string, error) {
 	return sqliteFile(ctx, s)
 }
 
-func (sqliteEngine) links(ctx context.Context, s *session, schema *catalog.Schema) (links []link, err error) {
+func (sqliteEngine) links(ctx context.Context, s *dbSession, schema *catalog.Schema) (links []link, err error) {
 	query := `SELECT t.name, f.id, f."table", f."from", coalesce(f."to", '') FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f WHERE t.schema = 'main' ORDER BY t.name, f.id, f.seq`
 	//semel:safe it only reads
 	err = s.each(ctx, query, nil, func(rows *sql.Rows) error {
@@ -122,7 +122,7 @@ func (sqliteEngine) links(ctx context.Context, s *session, schema *catalog.Schem
 }
 
 // fires lists those that UPDATE and DELETE fire.
-func (sqliteEngine) fires(ctx context.Context, s *session, add func(table, what string)) error {
+func (sqliteEngine) fires(ctx context.Context, s *dbSession, add func(table, what string)) error {
 	return s.each(ctx, "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'semel\\_dedupe\\_guard\\_%' ESCAPE '\\' ORDER BY tbl_name, name", nil, func(rows *sql.Rows) error {
 		var name, table, text string
 		if err := rows.Scan(&name, &table, &text); err != nil {
@@ -140,11 +140,11 @@ func (sqliteEngine) fires(ctx context.Context, s *session, add func(table, what 
 	})
 }
 
-func (sqliteEngine) hidden(context.Context, *session, *site) (string, error) { return "", nil }
+func (sqliteEngine) hidden(context.Context, *dbSession, *site) (string, error) { return "", nil }
 
 func (sqliteEngine) followers() string { return "" }
 
-func (sqliteEngine) blind(context.Context, *session) (string, error) {
+func (sqliteEngine) blind(context.Context, *dbSession) (string, error) {
 	return "SQLite knows no replicas (give a --lag-query, such as one of a table that a monitor fills)", nil
 }
 

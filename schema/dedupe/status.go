@@ -31,18 +31,22 @@ type State struct {
 // maxCounted bounds the rows that [Database.Recent] counts.
 const maxCounted = 100_000
 
-// timeOf reads a time as the ledger has it, in UTC; nil where there is none.
+// timeOf reads a time as the ledger has it, in UTC; nil where there is none, and momentOf the zero time.
 func timeOf(text sql.NullString) *time.Time {
-	at, err := time.Parse("2006-01-02 15:04:05.999999", text.String)
-	if err != nil {
-		return nil
+	if at := momentOf(text); !at.IsZero() {
+		return &at
 	}
-	return &at
+	return nil
+}
+
+func momentOf(text sql.NullString) time.Time {
+	at, _ := time.Parse("2006-01-02 15:04:05.999999", text.String) // the zero time with an error
+	return at
 }
 
 // Status lists the runs, the last one first.
 func (d *Database) Status(ctx context.Context) (all []State, err error) {
-	err = d.read(ctx, func(s *session) error {
+	err = d.read(ctx, func(s *dbSession) error {
 		if all, err = s.runs(ctx, " ORDER BY id DESC"); err != nil {
 			return err
 		}
@@ -58,7 +62,7 @@ func (d *Database) Recent(ctx context.Context, before int64, most int) (all []St
 	if before > 0 {
 		which = " WHERE id < " + strconv.FormatInt(before, 10)
 	}
-	err = d.read(ctx, func(s *session) error {
+	err = d.read(ctx, func(s *dbSession) error {
 		if all, err = s.runs(ctx, which+" ORDER BY id DESC LIMIT "+strconv.Itoa(most)); err != nil {
 			return err
 		}
@@ -80,15 +84,12 @@ func (d *Database) Recent(ctx context.Context, before int64, most int) (all []St
 }
 
 // runs lists runs without the counts of their losers.
-func (s *session) runs(ctx context.Context, which string) (all []State, err error) {
+func (s *dbSession) runs(ctx context.Context, which string) (all []State, err error) {
 	err = s.each(ctx, "SELECT id, name, tbl, "+s.moment("started_at")+", started_by, "+s.moment("finished_at")+", "+s.moment("undone_at")+" FROM semel_dedupe_run"+which, nil, func(rows *sql.Rows) error {
 		var one State
 		var started, finished, undone sql.NullString
 		err := rows.Scan(&one.Run, &one.Name, &one.Table, &started, &one.By, &finished, &undone)
-		if at := timeOf(started); at != nil {
-			one.Started = *at
-		}
-		one.Finished, one.Undone = timeOf(finished), timeOf(undone)
+		one.Started, one.Finished, one.Undone = momentOf(started), timeOf(finished), timeOf(undone)
 		all = append(all, one)
 		return err
 	})
@@ -96,7 +97,7 @@ func (s *session) runs(ctx context.Context, which string) (all []State, err erro
 }
 
 // countStates counts the losers of runs by their state.
-func (s *session) countStates(ctx context.Context, all []State, which string) error {
+func (s *dbSession) countStates(ctx context.Context, all []State, which string) error {
 	return s.each(ctx, "SELECT run, state, count(*) FROM semel_dedupe_map"+which+" GROUP BY run, state", nil, func(rows *sql.Rows) error {
 		var run, state, n int64
 		err := rows.Scan(&run, &state, &n)
@@ -110,8 +111,8 @@ func (s *session) countStates(ctx context.Context, all []State, which string) er
 }
 
 // read calls work on a database in which the tool has tables, and does nothing in another one.
-func (d *Database) read(ctx context.Context, work func(*session) error) (err error) {
-	s, err := d.open(ctx)
+func (d *Database) read(ctx context.Context, work func(*dbSession) error) (err error) {
+	s, err := d.openSession(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ const maxTraces = 1000
 
 // Show follows a row that was merged: into which, and into which that one was merged. The table may be "" for all.
 func (d *Database) Show(ctx context.Context, table, id string) (all []Trace, err error) {
-	err = d.read(ctx, func(s *session) error {
+	err = d.read(ctx, func(s *dbSession) error {
 		return s.eachKey(ctx, id, func(key string) error {
 			if len(all) > 0 {
 				return nil
@@ -157,9 +158,7 @@ func (d *Database) Show(ctx context.Context, table, id string) (all []Trace, err
 				var one Trace
 				var when sql.NullString
 				err := rows.Scan(&one.Table, &one.Key, &one.Winner, &one.Run, &one.Group, &when, &one.Row)
-				if at := timeOf(when); at != nil {
-					one.At = *at
-				}
+				one.At = momentOf(when)
 				all = append(all, one)
 				return err
 			})
@@ -171,7 +170,7 @@ func (d *Database) Show(ctx context.Context, table, id string) (all []Trace, err
 // ShowPurged does the same for rows of runs whose audit was deleted, by the map, which it reads as a whole. It also returns the runs
 // of which the map has nothing either.
 func (d *Database) ShowPurged(ctx context.Context, table, id string) (all []Trace, unknown []int64, err error) {
-	err = d.read(ctx, func(s *session) error {
+	err = d.read(ctx, func(s *dbSession) error {
 		err := s.eachKey(ctx, id, func(key string) error {
 			return s.each(ctx, "SELECT r.tbl, m.loser, m.winner, m.run, m.grp, "+s.moment("r.started_at")+" FROM semel_dedupe_map AS m JOIN semel_dedupe_run AS r ON r.id = m.run WHERE m.loser = $1 AND m.state = 1"+
 				" AND ($2 = '' OR r.tbl = $2 OR r.tbl LIKE concat('%.', $2)) AND NOT EXISTS (SELECT 1 FROM semel_dedupe_audit AS a WHERE a.run = m.run AND a.grp = m.grp AND a.step = 2 AND a.tbl = r.tbl AND a.\"key\" = m.loser)"+
@@ -179,9 +178,7 @@ func (d *Database) ShowPurged(ctx context.Context, table, id string) (all []Trac
 				one := Trace{Purged: true}
 				var when sql.NullString
 				err := rows.Scan(&one.Table, &one.Key, &one.Winner, &one.Run, &one.Group, &when)
-				if at := timeOf(when); at != nil {
-					one.At = *at
-				}
+				one.At = momentOf(when)
 				all = append(all, one)
 				return err
 			})
@@ -189,12 +186,8 @@ func (d *Database) ShowPurged(ctx context.Context, table, id string) (all []Trac
 		if err != nil {
 			return err
 		}
-		return s.each(ctx, "SELECT id FROM semel_dedupe_run WHERE undone_at IS NULL AND NOT EXISTS (SELECT 1 FROM semel_dedupe_map WHERE run = id) ORDER BY id", nil, func(rows *sql.Rows) error {
-			var run int64
-			err := rows.Scan(&run)
-			unknown = append(unknown, run)
-			return err
-		})
+		unknown, err = scanned[int64](ctx, s, "SELECT id FROM semel_dedupe_run WHERE undone_at IS NULL AND NOT EXISTS (SELECT 1 FROM semel_dedupe_map WHERE run = id) ORDER BY id")
+		return err
 	})
 	return all, unknown, err
 }

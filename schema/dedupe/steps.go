@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // The steps of the audit.

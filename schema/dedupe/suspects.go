@@ -8,7 +8,7 @@ import (
 
 	"github.com/jinzhu/inflection"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // suspect is a column that may refer to rows of a table without the database knowing.

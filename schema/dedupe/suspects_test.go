@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // Columns that may refer to rows of a table without a foreign key are found by their names: in the singular, in camel case, with

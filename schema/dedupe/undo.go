@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // Target says what to undo of a run: all of it, one group, or one loser.
@@ -46,7 +46,7 @@ type Kept struct {
 
 // undoer takes a run back.
 type undoer struct {
-	*session
+	*dbSession
 
 	run    int64
 	root   string // its table
@@ -77,7 +77,7 @@ type trail struct {
 
 // Undo takes back what a run did, group by group, the last one first.
 func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report *Undone, err error) {
-	s, err := d.open(ctx)
+	s, err := d.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
-	u := &undoer{session: s, run: target.Run, by: o.By, report: &Undone{Run: target.Run}, pace: &pacer{session: s, Pace: o.Pace}}
+	u := &undoer{dbSession: s, run: target.Run, by: o.By, report: &Undone{Run: target.Run}, pace: &pacer{dbSession: s, Pace: o.Pace}}
 	if err := u.pace.start(ctx); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (d *Database) Undo(ctx context.Context, target Target, o *Options) (report 
 		if err := u.unbuild(ctx, u.root, o.By); err != nil {
 			return nil, err
 		}
-	} else if u.finished, err = u.session.finished(ctx, u.root); err != nil {
+	} else if u.finished, err = u.dbSession.finished(ctx, u.root); err != nil {
 		return nil, err
 	}
 	if err := u.execAll(ctx, u.small()); err != nil {
@@ -155,7 +155,7 @@ func (u *undoer) read(ctx context.Context, plan string) error {
 	if err != nil {
 		return err
 	}
-	if u.references, err = u.session.references(ctx, schema); err != nil {
+	if u.references, err = u.dbSession.references(ctx, schema); err != nil {
 		return err
 	}
 	v := &surveyor{schema: schema, engine: u.engine, site: &site{}, byName: map[string]*table{}}
@@ -253,7 +253,7 @@ func (u *undoer) record(ctx context.Context, record string) (grp int64, err erro
 }
 
 // eachKey calls f with the keys, as the tables of the tool have them, that values with commas between them may be.
-func (s *session) eachKey(ctx context.Context, text string, f func(key string) error) error {
+func (s *dbSession) eachKey(ctx context.Context, text string, f func(key string) error) error {
 	for _, values := range s.keys(strings.Split(text, ",")) {
 		var key string
 		if err := s.one(ctx, "SELECT "+s.array(values), nil, &key); err != nil {

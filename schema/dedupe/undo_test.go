@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // shops runs a test in databases with two groups of customers and their orders.

@@ -33,15 +33,8 @@ func (u *undoer) units(ctx context.Context, only int64) (units [][]int64, err er
 			}
 		}
 	}
-	var groups []int64
-	err = u.each(ctx, "SELECT DISTINCT grp FROM semel_dedupe_audit AS a WHERE "+u.mine()+" ORDER BY grp DESC", nil, func(rows *sql.Rows) error {
-		var grp int64
-		err := rows.Scan(&grp)
-		if u.item == 0 || grp == only {
-			groups = append(groups, grp)
-		}
-		return err
-	})
+	groups, err := scanned[int64](ctx, u.dbSession, "SELECT DISTINCT grp FROM semel_dedupe_audit AS a WHERE "+u.mine()+" ORDER BY grp DESC")
+	groups = slices.DeleteFunc(groups, func(grp int64) bool { return u.item != 0 && grp != only })
 	units = inUnits(groups, waits)
 	if err != nil || only == 0 {
 		return units, err

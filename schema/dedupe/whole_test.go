@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // obstacle keeps a group from coming back: how it gets in the way and goes away, and the reason that the report gives.

@@ -2,12 +2,11 @@ package dedupe
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // winnerOrder orders the rows of a group, the winner first; t names them.
@@ -22,7 +21,7 @@ func (s *site) winnerOrder() string {
 		var counts []string
 		for _, e := range s.edges {
 			if e.parent == root {
-				counts = append(counts, "(SELECT count(*) FROM "+e.child.path+" AS c WHERE "+e.refers("t", "c")+")")
+				counts = append(counts, "(SELECT count(*) FROM "+e.rows()+" AS c WHERE "+e.refers("t", "c")+e.alive("c")+")")
 			}
 		}
 		if counts == nil {
@@ -37,21 +36,19 @@ func (s *site) winnerOrder() string {
 	return s.request.Winner[len(orderBy):] + ", " + root.age(false)
 }
 
-// hashes reports whether PostgreSQL may find groups by a join, which hashes. A join compares terms by the = of the search path,
-// PARTITION BY by that of their type. These are the same for types of the server itself and for enums; an extension whose schema
-// is not in the path has another one, or none.
-func (s *session) hashes(ctx context.Context, found *site) (same bool, err error) {
-	if !found.request.Known || s.Dialect != dialect.PostgreSQL {
-		return false, nil
+// strange refuses values of a table that PostgreSQL would compare by another = than that of their type, or by none: the schema of the
+// extension whose type it is is not in the search path.
+func (s *dbSession) strange(ctx context.Context, t *table, values []string) error {
+	if s.Dialect != dialect.PostgreSQL || len(values) == 0 {
+		return nil
 	}
-	types := texts.Of(found.request.Terms, func(term string) string {
-		return "pg_typeof((SELECT " + term + " FROM " + found.tables[0].path + " LIMIT 0))"
-	})
-	query := "SELECT bool_and(typnamespace = 'pg_catalog'::regnamespace OR typtype = 'e') FROM pg_type WHERE oid IN (" + list(types) + ")"
-	if err := s.one(ctx, query, nil, &same); err != nil {
-		return false, fmt.Errorf("look for duplicates: %w", s.written(err))
+	types := texts.Of(values, func(value string) string { return "pg_typeof((SELECT " + value + " FROM " + t.path + " LIMIT 0))" })
+	var found string
+	err := s.one(ctx, strings.Replace(postgresStrange, "$1", list(types), 1), nil, &found)
+	if err == nil && found != "" {
+		err = refuse("rows of %s are compared by %s, which the search path does not lead to (connect with its schema in search_path)", t.name, found)
 	}
-	return same, nil
+	return err
 }
 
 // losers selects the losers of all groups as l1, l2 …, and their winners as w1, w2 and so on.
@@ -76,10 +73,7 @@ func (s *site) members() string {
 // grouped selects the rows of all groups, each with the winner of its group.
 func (s *site) grouped() string {
 	root, n := s.tables[0], len(s.request.Terms)
-	where := ""
-	if s.request.Where != "" {
-		where = " WHERE " + s.request.Where
-	}
+	where := whereOf(s.request.Where)
 	terms := numbered("t", "semel_e", n)
 	columns := of(quote(root.catalog.Name), texts.Of(root.catalog.Columns, columnName))
 	rows := "SELECT * FROM (SELECT " + list(columns, as(s.request.Terms, "semel_e"), []string{"count(*) OVER (PARTITION BY " + list(s.request.Terms) + ") AS semel_n"}) +

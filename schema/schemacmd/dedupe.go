@@ -1,4 +1,5 @@
-package command
+// Package schemacmd has the verbs dedupe and rules of the command semel: their flags and output.
+package schemacmd
 
 import (
 	"context"
@@ -6,8 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // dedupeFlags are the flags that verbs about duplicates share.
@@ -16,7 +18,8 @@ type dedupeFlags struct {
 	json bool
 }
 
-func newDedupe(p *process) *cobra.Command {
+// NewDedupe returns the verb dedupe.
+func NewDedupe(p *cli.Process) *cobra.Command {
 	f := &dedupeFlags{}
 	cmd := &cobra.Command{
 		Use:   "dedupe",
@@ -42,7 +45,7 @@ command lines.`,
   semel dedupe run semel-dedupe.json --dsn postgres://app@db.example/shop
   semel dedupe finish semel-dedupe.json --dsn postgres://app@db.example/shop
   semel dedupe undo 1 --dsn postgres://app@db.example/shop`,
-		RunE: p.wantVerb,
+		RunE: p.WantVerb,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the application's database: postgres://…, mysql://… or sqlite:PATH (required)")
@@ -54,20 +57,20 @@ command lines.`,
 // with opens the database, calls work, and always closes it.
 func (f *dedupeFlags) with(ctx context.Context, use opendb.Use, work func(*dedupe.Database) error) error {
 	if f.dsn == "" {
-		return usagef("--dsn is missing: name the application's database (or set %s)", variable("dsn"))
+		return cli.Usagef("--dsn is missing: name the application's database (or set %s)", cli.Variable("dsn"))
 	}
 	db, err := opendb.Open(ctx, f.dsn, use)
 	if err != nil {
-		return openError(err)
+		return cli.OpenError(err)
 	}
 	err = work(&dedupe.Database{DB: db.DB, Dialect: db.Dialect})
 	switch {
 	case errors.Is(err, dedupe.ErrSQL):
-		err = usage(err)
+		err = cli.Usage(err)
 	case errors.Is(err, dedupe.ErrRefused), errors.Is(err, dedupe.ErrBusy):
-		err = found(err)
+		err = cli.Found(err)
 	case errors.Is(err, context.Canceled):
-		err = found(errors.New("stopped; what is done is done, and the next call goes on from there"))
+		err = cli.Found(errors.New("stopped; what is done is done, and the next call goes on from there"))
 	}
-	return errors.Join(asUnreachable(err), db.Close())
+	return errors.Join(cli.AsUnreachable(err), db.Close())
 }

@@ -1,12 +1,13 @@
-package command
+package schemacmd
 
 import (
 	"errors"
 	"fmt"
 	"os"
 
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // readAnswers reads the file of questions that a person answered, if there is one.
@@ -16,11 +17,11 @@ func (f *dedupePlanFlags) readAnswers() error {
 	}
 	file, err := os.Open(f.answers)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	f.Answers, err = dedupe.ReadAnswers(file)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return usage(fmt.Errorf("%s: %w", f.answers, err))
+		return cli.Usage(fmt.Errorf("%s: %w", f.answers, err))
 	}
 	return nil
 }
@@ -32,10 +33,10 @@ func (f *dedupePlanFlags) writeQuestions(plan *dedupe.Plan) error {
 	}
 	file, err := os.OpenFile(f.questions, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return usagef("%s exists, and may hold answers: give it with --answers, or name another file with --questions", f.questions)
+		return cli.Usagef("%s exists, and may hold answers: give it with --answers, or name another file with --questions", f.questions)
 	}
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if err := errors.Join(plan.WriteQuestions(file), file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", f.questions, err)
@@ -44,7 +45,7 @@ func (f *dedupePlanFlags) writeQuestions(plan *dedupe.Plan) error {
 }
 
 // printQuestions says what a person has to answer before all groups can be merged.
-func (f *dedupePlanFlags) printQuestions(p *process, plan *dedupe.Plan) error {
+func (f *dedupePlanFlags) printQuestions(p *cli.Process, plan *dedupe.Plan) error {
 	if plan.Questions == 0 {
 		return nil
 	}
@@ -52,7 +53,7 @@ func (f *dedupePlanFlags) printQuestions(p *process, plan *dedupe.Plan) error {
 	if f.answers != "" {
 		file = f.answers
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s in %s: write keep at the row whose value stays, and plan again with --answers %s. Until then, their groups stay as they are.\n",
+	_, err := fmt.Fprintf(p.Stdout, "%s in %s: write keep at the row whose value stays, and plan again with --answers %s. Until then, their groups stay as they are.\n",
 		texts.Count(plan.Questions, "open question"), file, file)
 	return err
 }

@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"encoding/json"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
-func newDedupeFinish(p *process, f *dedupeFlags) *cobra.Command {
-	by := &identity{}
+func newDedupeFinish(p *cli.Process, f *dedupeFlags) *cobra.Command {
+	by := &cli.Identity{}
 	cmd := &cobra.Command{
 		Use:   "finish PLAN",
 		Short: "Make the unique index, and remove the guard",
@@ -25,13 +26,13 @@ Interrupted at any instant, the same call goes on.`,
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name the file of one plan (semel dedupe plan writes it)")
+				return cli.Usagef("name the file of one plan (semel dedupe plan writes it)")
 			}
 			plan, err := dedupe.ReadPlan(args[0])
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
-			who, err := by.who()
+			who, err := by.Operator()
 			if err != nil {
 				return err
 			}
@@ -44,13 +45,13 @@ Interrupted at any instant, the same call goes on.`,
 			})
 		},
 	}
-	by.register(cmd)
+	by.Register(cmd)
 	return cmd
 }
 
-func (f *dedupeFlags) printFinish(p *process, done *dedupe.Finished) error {
+func (f *dedupeFlags) printFinish(p *cli.Process, done *dedupe.Finished) error {
 	if f.json {
-		if err := json.NewEncoder(p.stdout).Encode(done); err != nil {
+		if err := json.NewEncoder(p.Stdout).Encode(done); err != nil {
 			return err
 		}
 	} else {
@@ -61,7 +62,7 @@ func (f *dedupeFlags) printFinish(p *process, done *dedupe.Finished) error {
 		if done.Guard {
 			text += "The guard is removed.\n"
 		}
-		if _, err := fmt.Fprintf(p.stdout, text, plain(done.Table), plain(done.Index)); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, text, cli.Plain(done.Table), cli.Plain(done.Index)); err != nil {
 			return err
 		}
 		if err := printLate(p, done.Swept, done.Late); err != nil {
@@ -69,7 +70,7 @@ func (f *dedupeFlags) printFinish(p *process, done *dedupe.Finished) error {
 		}
 	}
 	if len(done.Late) > 0 {
-		return found(fmt.Errorf("rows still refer to merged ones in %s", texts.Count(len(done.Late), "group")))
+		return cli.Found(fmt.Errorf("rows still refer to merged ones in %s", texts.Count(len(done.Late), "group")))
 	}
 	return nil
 }

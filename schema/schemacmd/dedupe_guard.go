@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
-func newDedupeGuard(p *process, f *dedupeFlags) *cobra.Command {
+func newDedupeGuard(p *cli.Process, f *dedupeFlags) *cobra.Command {
 	remove := false
-	by := &identity{}
+	by := &cli.Identity{}
 	cmd := &cobra.Command{
 		Use:   "guard PLAN",
 		Short: "Stop new duplicates while the old ones are there",
@@ -35,16 +36,16 @@ REPEATABLE READ or SERIALIZABLE are refused (0A000): they do not see what others
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && !remove {
-				return usagef("name the file of one plan (semel dedupe plan writes it)")
+				return cli.Usagef("name the file of one plan (semel dedupe plan writes it)")
 			}
 			var plan *dedupe.Plan
 			if len(args) == 1 {
 				var err error
 				if plan, err = dedupe.ReadPlan(args[0]); err != nil {
-					return usage(err)
+					return cli.Usage(err)
 				}
 			}
-			who, err := by.who()
+			who, err := by.Operator()
 			if err != nil {
 				return err
 			}
@@ -61,12 +62,12 @@ REPEATABLE READ or SERIALIZABLE are refused (0A000): they do not see what others
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the guard of the plan, or the only one")
-	by.register(cmd)
+	by.Register(cmd)
 	return cmd
 }
 
 // removeGuard removes the guard of a plan, or the only one.
-func (f *dedupeFlags) removeGuard(ctx context.Context, p *process, db *dedupe.Database, plan *dedupe.Plan) error {
+func (f *dedupeFlags) removeGuard(ctx context.Context, p *cli.Process, db *dedupe.Database, plan *dedupe.Plan) error {
 	name, table := "", ""
 	if plan != nil {
 		name, table = plan.Request.Name, plan.Request.Table
@@ -78,32 +79,32 @@ func (f *dedupeFlags) removeGuard(ctx context.Context, p *process, db *dedupe.Da
 	return f.printGuard(p, guard, "is removed")
 }
 
-func (f *dedupeFlags) printGuard(p *process, guard *dedupe.Guard, how string) error {
+func (f *dedupeFlags) printGuard(p *cli.Process, guard *dedupe.Guard, how string) error {
 	if f.json {
-		return json.NewEncoder(p.stdout).Encode(guard)
+		return json.NewEncoder(p.Stdout).Encode(guard)
 	}
 	if guard == nil {
-		_, err := fmt.Fprintln(p.stdout, "No guard was found.")
+		_, err := fmt.Fprintln(p.Stdout, "No guard was found.")
 		return err
 	}
-	if _, err := fmt.Fprintf(p.stdout, "The guard of %s on %s %s.\n", plain(guard.Name), plain(guard.Table), how); err != nil {
+	if _, err := fmt.Fprintf(p.Stdout, "The guard of %s on %s %s.\n", cli.Plain(guard.Name), cli.Plain(guard.Table), how); err != nil {
 		return err
 	}
-	return printLines(p.stdout, "note", guard.Notes)
+	return printLines(p.Stdout, "note", guard.Notes)
 }
 
 // printGuards prints the guards behind the runs.
-func printGuards(p *process, f *dedupeFlags, guards []dedupe.Guard) error {
+func printGuards(p *cli.Process, f *dedupeFlags, guards []dedupe.Guard) error {
 	if len(guards) == 0 {
 		return nil
 	}
 	titles := []string{"GUARD", "RULE", "TABLE", "SINCE", "BY", "STATE", "TRIGGERS"}
-	out := sheetOf(newSheet(p, titles, ""), func(g *dedupe.Guard) []string {
+	out := cli.SheetOf(cli.NewSheet(p, titles, ""), func(g *dedupe.Guard) []string {
 		since := "-"
 		if g.Installed != nil {
 			since = operatorview.Time(*g.Installed)
 		}
-		return []string{fmt.Sprint(g.Guard), plain(g.Name), plain(g.Table), since, plain(g.By), g.State, orDash(plain(strings.Join(g.Triggers, ", ")))}
+		return []string{fmt.Sprint(g.Guard), cli.Plain(g.Name), cli.Plain(g.Table), since, cli.Plain(g.By), g.State, cli.OrDash(cli.Plain(strings.Join(g.Triggers, ", ")))}
 	})
 	return printDedupe(p, f.json, out, guards)
 }

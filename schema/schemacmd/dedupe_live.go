@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"encoding/json"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
-func newDedupeLive(p *process, f *dedupeFlags) *cobra.Command {
+func newDedupeLive(p *cli.Process, f *dedupeFlags) *cobra.Command {
 	table, name, create := "", "", false
 	cmd := &cobra.Command{
 		Use:   "live",
@@ -22,10 +23,10 @@ write to it. Nothing drops the view but DROP VIEW: after an undo, it shows the r
 		Example: `  semel dedupe live --dsn postgres://app@db.example/shop --table customers
   semel dedupe live --dsn postgres://app@db.example/shop --table customers --view customer --create`,
 		Annotations: map[string]string{"exit1": "the table keeps no merged rows, or the name is taken; see stderr"},
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if table == "" {
-				return usagef("--table is missing: name the table of the view")
+				return cli.Usagef("--table is missing: name the table of the view")
 			}
 			use := opendb.Read
 			if create {
@@ -47,21 +48,21 @@ write to it. Nothing drops the view but DROP VIEW: after an undo, it shows the r
 }
 
 // printLive prints SQL, with comments around the statement.
-func (f *dedupeFlags) printLive(p *process, view *dedupe.View) error {
+func (f *dedupeFlags) printLive(p *cli.Process, view *dedupe.View) error {
 	if f.json {
-		return json.NewEncoder(p.stdout).Encode(view)
+		return json.NewEncoder(p.Stdout).Encode(view)
 	}
 	if view.Made {
-		if _, err := fmt.Fprintf(p.stdout, "-- The view %s is made.\n", plain(view.Name)); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "-- The view %s is made.\n", cli.Plain(view.Name)); err != nil {
 			return err
 		}
 	}
 	var text strings.Builder
 	for line := range strings.SplitSeq(view.SQL+";", "\n") {
-		text.WriteString(plain(line) + "\n")
+		text.WriteString(cli.Plain(line) + "\n")
 	}
-	if _, err := fmt.Fprintf(p.stdout, "%s-- Or in each statement that names %s: WHERE %s\n", text.String(), plain(view.Table), plain(view.Filter)); err != nil {
+	if _, err := fmt.Fprintf(p.Stdout, "%s-- Or in each statement that names %s: WHERE %s\n", text.String(), cli.Plain(view.Table), cli.Plain(view.Filter)); err != nil {
 		return err
 	}
-	return printLines(p.stdout, "-- note", view.Notes)
+	return printLines(p.Stdout, "-- note", view.Notes)
 }

@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"encoding/json"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/dedupe/near"
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe/near"
 )
 
 type dedupeNearFlags struct {
@@ -25,7 +26,7 @@ type dedupeNearFlags struct {
 	out     string
 }
 
-func newDedupeNear(p *process, shared *dedupeFlags) *cobra.Command {
+func newDedupeNear(p *cli.Process, shared *dedupeFlags) *cobra.Command {
 	f := &dedupeNearFlags{dedupeFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "near",
@@ -48,7 +49,7 @@ of its values. Empty values are never the same.
 --similar compares by trigrams (PostgreSQL with the extension pg_trgm).`,
 		Example: `  semel dedupe near --dsn postgres://app@db.example/shop --table customers --by email:mailbox --by phone:phone,name:letters
   semel dedupe near --dsn postgres://app@db.example/shop --table customers --similar name=0.6 --show created_at,city`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			search, err := f.search()
 			if err != nil {
@@ -61,15 +62,15 @@ of its values. Empty values are never the same.
 				}
 				table, ok := schema.Table(f.table)
 				if !ok {
-					return found(schema.NoTable(plainLine(f.table)))
+					return cli.Found(schema.NoTable(cli.PlainLine(f.table)))
 				}
 				search.Table = table
-				bar := startProgress(p, "rows read", 0)
-				search.Progress = func(rows int) { bar.set(rows, 0, "") }
+				bar := cli.StartProgress(p, "rows read", 0)
+				search.Progress = func(rows int) { bar.Set(rows, 0, "") }
 				result, err := near.Find(cmd.Context(), db.DB, db.Dialect, search)
-				bar.stop()
+				bar.Stop()
 				if err != nil {
-					return found(err)
+					return cli.Found(err)
 				}
 				return f.write(p, result)
 			})
@@ -90,45 +91,45 @@ func (f *dedupeNearFlags) search() (*near.Search, error) {
 	for _, text := range f.by {
 		by, err := near.ParseBy(text)
 		if err != nil {
-			return nil, usagef("--by %v", err)
+			return nil, cli.Usagef("--by %v", err)
 		}
 		search.By = append(search.By, by)
 	}
 	for _, text := range f.similar {
 		similar, err := near.ParseSimilar(text)
 		if err != nil {
-			return nil, usagef("--similar %v", err)
+			return nil, cli.Usagef("--similar %v", err)
 		}
 		search.Similar = append(search.Similar, similar)
 	}
 	if f.table == "" || len(search.By)+len(search.Similar) == 0 {
-		return nil, usagef("name a --table, and with --by or --similar what its rows may have in common")
+		return nil, cli.Usagef("name a --table, and with --by or --similar what its rows may have in common")
 	}
 	return search, nil
 }
 
 // write writes the list, and says how many groups it has.
-func (f *dedupeNearFlags) write(p *process, result *near.Result) error {
+func (f *dedupeNearFlags) write(p *cli.Process, result *near.Result) error {
 	if f.json {
-		return json.NewEncoder(p.stdout).Encode(result)
+		return json.NewEncoder(p.Stdout).Encode(result)
 	}
-	if err := printLines(p.stderr, "note", result.Notes); err != nil {
+	if err := printLines(p.Stderr, "note", result.Notes); err != nil {
 		return err
 	}
 	if len(result.Groups) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "No rows look alike.")
+		_, err := fmt.Fprintln(p.Stdout, "No rows look alike.")
 		return err
 	}
 	file, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return usagef("%s exists, and may hold decisions: name another file with --out", f.out)
+		return cli.Usagef("%s exists, and may hold decisions: name another file with --out", f.out)
 	}
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if err := errors.Join(result.Write(file), file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", f.out, err)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s in %s: write keep and merge into the column \"decision\".\n", texts.Count(len(result.Groups), "group"), f.out)
+	_, err = fmt.Fprintf(p.Stdout, "%s in %s: write keep and merge into the column \"decision\".\n", texts.Count(len(result.Groups), "group"), f.out)
 	return err
 }

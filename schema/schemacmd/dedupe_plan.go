@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"bytes"
@@ -12,12 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/dedupe/near"
-	dedupereport "github.com/semel-dev/semel/internal/dedupe/report"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe/near"
+	dedupereport "github.com/semel-dev/semel/schema/dedupe/report"
 )
 
 type dedupePlanFlags struct {
@@ -59,7 +60,7 @@ The columns of winners change as --column says:
            go into a file, and the group stays as it is until --answers has the answer
   sql:…    an aggregate over the rows of the group, such as sql:bool_or(paid)`
 
-func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
+func newDedupePlan(p *cli.Process, shared *dedupeFlags) *cobra.Command {
 	f := &dedupePlanFlags{dedupeFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "plan",
@@ -69,7 +70,7 @@ func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
   semel dedupe plan --dsn postgres://app@db.example/shop --table customers --key 'tenant_id' --key 'lower(trim(email))' \
     --losers delete --column phone=fill --check payments.amount`,
 		Annotations: map[string]string{"exit1": "the database or the rule does not allow a merge; see stderr"},
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.readAnswers(); err != nil {
 				return err
@@ -80,7 +81,7 @@ func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
 			}
 			return f.with(cmd.Context(), opendb.Read, func(db *dedupe.Database) error {
 				if err := f.Check(db.Dialect); err != nil {
-					return usage(err)
+					return cli.Usage(err)
 				}
 				plan, err := find(db)
 				if err != nil {
@@ -109,8 +110,8 @@ func newDedupePlan(p *process, shared *dedupeFlags) *cobra.Command {
 	flags.StringVar(&f.html, "html", "", "`file` for the plan as a page, for the people who have to agree to it; it is replaced")
 	flags.StringVar(&f.questions, "questions", "semel-questions.csv", "`file` for the questions of --column NAME=ask; it must not exist")
 	flags.StringVar(&f.answers, "answers", "", "`file` of questions in which a person decided")
-	complete(cmd, "losers", []string{"mark", "delete"})
-	complete(cmd, "cycles", []string{"refuse", "break"})
+	cli.Complete(cmd, "losers", []string{"mark", "delete"})
+	cli.Complete(cmd, "cycles", []string{"refuse", "break"})
 	return cmd
 }
 
@@ -121,15 +122,15 @@ func (f *dedupePlanFlags) finder(ctx context.Context) (func(*dedupe.Database) (*
 		return func(db *dedupe.Database) (*dedupe.Plan, error) { return db.Plan(ctx, u, f.Request) }, err
 	}
 	if f.Table == "" || len(f.keys) > 0 || f.rule != "" {
-		return nil, usagef("--decisions goes with --table, and without --key and --rule")
+		return nil, cli.Usagef("--decisions goes with --table, and without --key and --rule")
 	}
 	file, err := os.Open(f.file)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	made, err := near.ReadDecisions(file)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", f.file, err))
+		return nil, cli.Usage(fmt.Errorf("%s: %w", f.file, err))
 	}
 	return func(db *dedupe.Database) (*dedupe.Plan, error) { return db.PlanDecided(ctx, f.Table, made, f.Request) }, nil
 }
@@ -137,15 +138,15 @@ func (f *dedupePlanFlags) finder(ctx context.Context) (func(*dedupe.Database) (*
 // unique returns the rule to merge by.
 func (f *dedupePlanFlags) unique() (*rules.Unique, error) {
 	if (f.Table == "") != (len(f.keys) == 0) {
-		return nil, usagef("--table and --key go together")
+		return nil, cli.Usagef("--table and --key go together")
 	}
 	if f.Table != "" {
 		if f.rule != "" {
-			return nil, usagef("--rule and --table exclude each other")
+			return nil, cli.Usagef("--rule and --table exclude each other")
 		}
 		u, err := dedupe.KeyRule(f.Table, f.keys, f.Losers == "mark")
 		if err != nil {
-			return nil, usagef("--key: %v", err)
+			return nil, cli.Usagef("--key: %v", err)
 		}
 		return u, nil
 	}
@@ -161,13 +162,13 @@ func (f *dedupePlanFlags) unique() (*rules.Unique, error) {
 		names = append(names, file.Unique[i].Name)
 	}
 	if f.rule == "" {
-		return nil, usagef("%s has %s: name one with --rule (%s)", f.rules.file, texts.Count(len(names), "rule"), strings.Join(names, ", "))
+		return nil, cli.Usagef("%s has %s: name one with --rule (%s)", f.rules.file, texts.Count(len(names), "rule"), strings.Join(names, ", "))
 	}
-	return nil, usagef("%s has no rule %q (it has %s)", f.rules.file, plainLine(f.rule), strings.Join(names, ", "))
+	return nil, cli.Usagef("%s has no rule %q (it has %s)", f.rules.file, cli.PlainLine(f.rule), strings.Join(names, ", "))
 }
 
 // write writes the plan and prints what it means.
-func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
+func (f *dedupePlanFlags) write(p *cli.Process, plan *dedupe.Plan) error {
 	text, err := json.MarshalIndent(plan, "", "  ")
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
 	}
 	if plan.Losers > 0 {
 		if err := os.WriteFile(f.out, append(text, '\n'), 0o600); err != nil {
-			return usage(err)
+			return cli.Usage(err)
 		}
 	}
 	if f.html != "" {
@@ -191,57 +192,57 @@ func (f *dedupePlanFlags) write(p *process, plan *dedupe.Plan) error {
 			return err
 		}
 		if err := os.WriteFile(f.html, page.Bytes(), 0o600); err != nil {
-			return usage(err)
+			return cli.Usage(err)
 		}
 	}
 	if f.json {
-		_, err := fmt.Fprintf(p.stdout, "%s\n", text)
+		_, err := fmt.Fprintf(p.Stdout, "%s\n", text)
 		return err
 	}
 	if plan.Losers == 0 {
-		_, err := fmt.Fprintf(p.stdout, "%s has no duplicates by %s. No plan is written.\n", plan.Request.Table, plan.Request.Name)
+		_, err := fmt.Fprintf(p.Stdout, "%s has no duplicates by %s. No plan is written.\n", plan.Request.Table, plan.Request.Name)
 		return err
 	}
 	if err := errors.Join(printDedupePlan(p, plan), f.printQuestions(p, plan)); err != nil {
 		return err
 	}
 	e := plan.Estimate()
-	_, err = fmt.Fprintf(p.stdout, "%s, each of which locks about %s: %s at 5 000 rows a second.\nThe plan is in %s. Run it with: semel dedupe run %s\n",
+	_, err = fmt.Fprintf(p.Stdout, "%s, each of which locks about %s: %s at 5 000 rows a second.\nThe plan is in %s. Run it with: semel dedupe run %s\n",
 		texts.Count(e.Batches, "transaction"), texts.Count(e.Locked, "row"), dedupereport.Duration(e.Time), f.out, f.out)
 	return err
 }
 
 // replaces says that another plan is about to be replaced, and refuses to replace a file that is not a plan.
-func (f *dedupePlanFlags) replaces(p *process, text []byte) error {
+func (f *dedupePlanFlags) replaces(p *cli.Process, text []byte) error {
 	info, err := os.Stat(f.out)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil //nolint:nilerr // a file that is not there is made.
 	}
 	if _, err := dedupe.ReadPlan(f.out); err != nil && !errors.Is(err, dedupe.ErrVersion) {
-		return usagef("%s exists, and is not a plan that can be replaced: name another file with --out", f.out)
+		return cli.Usagef("%s exists, and is not a plan that can be replaced: name another file with --out", f.out)
 	}
 	if old, err := os.ReadFile(f.out); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	_, err = fmt.Fprintf(p.stderr, "semel: %s had another plan, which is replaced\n", f.out)
+	_, err = fmt.Fprintf(p.Stderr, "semel: %s had another plan, which is replaced\n", f.out)
 	return err
 }
 
-func printDedupePlan(p *process, plan *dedupe.Plan) error {
-	by, winner := plan.Request.Name, plainLine(plan.Request.Winner)
+func printDedupePlan(p *cli.Process, plan *dedupe.Plan) error {
+	by, winner := plan.Request.Name, cli.PlainLine(plan.Request.Winner)
 	if len(plan.Request.Decided) > 0 {
 		by, winner = "decisions", "the row that was decided on"
 	}
-	if _, err := fmt.Fprintf(p.stdout, "%s by %s: %s, %s to %s; the winner is %s.\n", plan.Request.Table, by, texts.Count(plan.Groups, "group"),
+	if _, err := fmt.Fprintf(p.Stdout, "%s by %s: %s, %s to %s; the winner is %s.\n", plan.Request.Table, by, texts.Count(plan.Groups, "group"),
 		texts.Count(plan.Losers, "loser"), plan.Request.Losers, winner); err != nil {
 		return err
 	}
 	var samples [][]string
 	for i, s := range plan.Samples {
 		differ := strings.Join(texts.Of(plan.Differences[i], dedupe.Difference.String), "; ")
-		samples = append(samples, []string{plainLine(s[0]), plainLine(shorten(s[1], sampleWidth)), orDash(plainLine(shorten(differ, sampleWidth)))})
+		samples = append(samples, []string{cli.PlainLine(s[0]), cli.PlainLine(cli.Shorten(s[1], sampleWidth)), cli.OrDash(cli.PlainLine(cli.Shorten(differ, sampleWidth)))})
 	}
-	if err := printSheet(p, []string{"WINNER", "LOSERS (first groups)", "THEY DIFFER IN"}, "", samples); err != nil {
+	if err := cli.PrintSheet(p, []string{"WINNER", "LOSERS (first groups)", "THEY DIFFER IN"}, "", samples); err != nil {
 		return err
 	}
 	var children [][]string
@@ -250,18 +251,18 @@ func printDedupePlan(p *process, plan *dedupe.Plan) error {
 		if c.Rows >= 0 {
 			rows = fmt.Sprint(c.Rows)
 		}
-		children = append(children, []string{plain(c.Table + " (" + c.Columns + ")"), plain(c.Parent), rows})
+		children = append(children, []string{cli.Plain(c.Table + " (" + c.Columns + ")"), cli.Plain(c.Parent), rows})
 	}
-	if err := printSheet(p, []string{"REFERENCE", "TO", "ROWS OF LOSERS"}, "Nothing refers to these rows by a foreign key.", children); err != nil {
+	if err := cli.PrintSheet(p, []string{"REFERENCE", "TO", "ROWS OF LOSERS"}, "Nothing refers to these rows by a foreign key.", children); err != nil {
 		return err
 	}
 	var collisions [][]string
 	for _, c := range plan.Collisions {
 		differ := strings.Join(texts.Of(c.Differences, dedupe.Difference.String), "; ")
-		collisions = append(collisions, []string{plain(c.Table), plain(c.Key), fmt.Sprint(c.Rows), orDash(plainLine(shorten(strings.Join(c.Sample, " "), sampleWidth))), orDash(plainLine(shorten(differ, sampleWidth))), plain(c.Does)})
+		collisions = append(collisions, []string{cli.Plain(c.Table), cli.Plain(c.Key), fmt.Sprint(c.Rows), cli.OrDash(cli.PlainLine(cli.Shorten(strings.Join(c.Sample, " "), sampleWidth))), cli.OrDash(cli.PlainLine(cli.Shorten(differ, sampleWidth))), cli.Plain(c.Does)})
 	}
 	if len(collisions) > 0 {
-		if err := printSheet(p, []string{"CHILDREN THAT MEET", "IN THE KEY", "ROWS", "EXAMPLE", "THEY DIFFER IN", "WHAT HAPPENS"}, "", collisions); err != nil {
+		if err := cli.PrintSheet(p, []string{"CHILDREN THAT MEET", "IN THE KEY", "ROWS", "EXAMPLE", "THEY DIFFER IN", "WHAT HAPPENS"}, "", collisions); err != nil {
 			return err
 		}
 	}
@@ -269,7 +270,7 @@ func printDedupePlan(p *process, plan *dedupe.Plan) error {
 		title string
 		lines []string
 	}{{"fires", plan.Triggers}, {"suspect", plan.Suspects}, {"note", plan.Notes}} {
-		if err := printLines(p.stdout, part.title, part.lines); err != nil {
+		if err := printLines(p.Stdout, part.title, part.lines); err != nil {
 			return err
 		}
 	}
@@ -280,7 +281,7 @@ const sampleWidth = 60
 
 func printLines(w io.Writer, title string, lines []string) error {
 	for _, line := range lines {
-		if _, err := fmt.Fprintf(w, "%s: %s\n", title, plainLine(line)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", title, cli.PlainLine(line)); err != nil {
 			return err
 		}
 	}

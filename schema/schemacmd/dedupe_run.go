@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"encoding/json"
@@ -8,21 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
-func newDedupeRun(p *process, f *dedupeFlags) *cobra.Command {
+func newDedupeRun(p *cli.Process, f *dedupeFlags) *cobra.Command {
 	limit := 0
-	by, pace := &identity{}, &paceFlags{}
+	by, pace := &cli.Identity{}, &paceFlags{}
 	cmd := &cobra.Command{
 		Use:   "run PLAN",
 		Short: "Merge duplicates as a plan says",
 		Long: `Merges in batches of about 1,000 losers, each of which is one short transaction and
 never cuts a group. Interrupted at any instant, the same call goes on where it was.
 Groups that cannot be merged are left as they are, each with its reason. At the end,
-rows that writers let refer to merged ones move as well.
+references added during the run are moved as well.
 
 With --rest and --pause-when-lag, others have the database to themselves between
 batches; a replica that is gone is waited for. An interrupt ends the wait.
@@ -35,26 +36,26 @@ MariaDB and MySQL @semel_merge_run, in SQLite (SELECT run FROM semel_dedupe_now)
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name the file of one plan (semel dedupe plan writes it)")
+				return cli.Usagef("name the file of one plan (semel dedupe plan writes it)")
 			}
 			if limit < 0 {
-				return usagef("--limit %d is negative", limit)
+				return cli.Usagef("--limit %d is negative", limit)
 			}
 			if err := pace.check(); err != nil {
 				return err
 			}
 			plan, err := dedupe.ReadPlan(args[0])
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
-			who, err := by.who()
+			who, err := by.Operator()
 			if err != nil {
 				return err
 			}
 			return f.with(cmd.Context(), opendb.Write, func(db *dedupe.Database) error {
-				bar := startProgress(p, "losers", int(plan.Losers))
+				bar := cli.StartProgress(p, "losers", int(plan.Losers))
 				report, err := db.Run(cmd.Context(), plan, &dedupe.Options{By: who.Name, Limit: limit, Pace: pace.Pace, Progress: paced(bar, "losers")})
-				bar.stop()
+				bar.Stop()
 				if err != nil {
 					return err
 				}
@@ -63,7 +64,7 @@ MariaDB and MySQL @semel_merge_run, in SQLite (SELECT run FROM semel_dedupe_now)
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 0, "stop after about `n` losers; the next call goes on (0: no limit)")
-	by.register(cmd)
+	by.Register(cmd)
 	pace.register(cmd)
 	return cmd
 }
@@ -81,29 +82,29 @@ func (f *paceFlags) register(cmd *cobra.Command) {
 func (f *paceFlags) check() error {
 	switch {
 	case f.Rest < 0:
-		return usagef("--rest %s is negative", f.Rest)
+		return cli.Usagef("--rest %s is negative", f.Rest)
 	case f.MaxLag < 0:
-		return usagef("--pause-when-lag %s is negative", f.MaxLag)
+		return cli.Usagef("--pause-when-lag %s is negative", f.MaxLag)
 	case f.LagQuery != "" && f.MaxLag == 0:
-		return usagef("--lag-query goes with --pause-when-lag")
+		return cli.Usagef("--lag-query goes with --pause-when-lag")
 	}
 	return nil
 }
 
 // paced shows progress, and why a batch waits.
-func paced(bar *progressBar, what string) func(done, all int, waits string) {
+func paced(bar *cli.ProgressBar, what string) func(done, all int, waits string) {
 	return func(done, all int, waits string) {
 		if waits != "" {
-			waits = ": " + plainLine(waits)
+			waits = ": " + cli.PlainLine(waits)
 		}
-		bar.set(done, all, what+waits)
+		bar.Set(done, all, what+waits)
 	}
 }
 
-func (f *dedupeFlags) printRun(p *process, report *dedupe.Report) error {
+func (f *dedupeFlags) printRun(p *cli.Process, report *dedupe.Report) error {
 	var err error
 	if f.json {
-		err = json.NewEncoder(p.stdout).Encode(report)
+		err = json.NewEncoder(p.Stdout).Encode(report)
 	} else {
 		err = printRunReport(p, report)
 	}
@@ -113,7 +114,7 @@ func (f *dedupeFlags) printRun(p *process, report *dedupe.Report) error {
 	case len(report.Refusals) > 0:
 		return left(len(report.Refusals), "group")
 	case len(report.Late) > 0:
-		return found(fmt.Errorf("rows still refer to merged ones in %s", texts.Count(len(report.Late), "group")))
+		return cli.Found(fmt.Errorf("rows still refer to merged ones in %s", texts.Count(len(report.Late), "group")))
 	}
 	return nil
 }
@@ -121,12 +122,12 @@ func (f *dedupeFlags) printRun(p *process, report *dedupe.Report) error {
 // left says that groups or rows did not change.
 func left(n int, noun string) error {
 	if n == 1 {
-		return found(fmt.Errorf("1 %s left as it is", noun))
+		return cli.Found(fmt.Errorf("1 %s left as it is", noun))
 	}
-	return found(fmt.Errorf("%s left as they are", texts.Count(n, noun)))
+	return cli.Found(fmt.Errorf("%s left as they are", texts.Count(n, noun)))
 }
 
-func printRunReport(p *process, report *dedupe.Report) error {
+func printRunReport(p *cli.Process, report *dedupe.Report) error {
 	text := "No duplicates were found.\n"
 	if report.Run != 0 {
 		how, undo := "", ""
@@ -138,30 +139,30 @@ func printRunReport(p *process, report *dedupe.Report) error {
 		}
 		text = fmt.Sprintf("Run %d%s: %s merged, %d open.%s\n", report.Run, how, texts.Count(report.Merged, "loser"), report.Open, undo)
 	}
-	if _, err := fmt.Fprint(p.stdout, text); err != nil {
+	if _, err := fmt.Fprint(p.Stdout, text); err != nil {
 		return err
 	}
 	for _, r := range report.Refusals {
-		fmt.Fprintf(p.stderr, "group %d (winner %s): %s\n", r.Group, plain(r.Winner), plainLine(r.Reason)) //nolint:errcheck // the exit code reports it as well.
+		fmt.Fprintf(p.Stderr, "group %d (winner %s): %s\n", r.Group, cli.Plain(r.Winner), cli.PlainLine(r.Reason)) //nolint:errcheck // the exit code reports it as well.
 	}
 	return printLate(p, report.Swept, report.Late)
 }
 
 // printLate says how many rows that referred to merged ones moved, and why others did not.
-func printLate(p *process, swept int64, left []dedupe.Refusal) error {
+func printLate(p *cli.Process, swept int64, left []dedupe.Refusal) error {
 	for _, r := range left {
-		fmt.Fprintf(p.stderr, "group %d of %s: %s\n", r.Group, plain(r.Winner), plainLine(r.Reason)) //nolint:errcheck // the exit code reports it as well.
+		fmt.Fprintf(p.Stderr, "group %d of %s: %s\n", r.Group, cli.Plain(r.Winner), cli.PlainLine(r.Reason)) //nolint:errcheck // the exit code reports it as well.
 	}
 	if swept == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s still referred to merged rows, and moved.\n", texts.Count(swept, "row"))
+	_, err := fmt.Fprintf(p.Stdout, "%s still referred to merged rows, and moved.\n", texts.Count(swept, "row"))
 	return err
 }
 
-func newDedupeUndo(p *process, f *dedupeFlags) *cobra.Command {
+func newDedupeUndo(p *cli.Process, f *dedupeFlags) *cobra.Command {
 	var target dedupe.Target
-	by, pace := &identity{}, &paceFlags{}
+	by, pace := &cli.Identity{}, &paceFlags{}
 	cmd := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Take a run back, or a part of it",
@@ -176,26 +177,26 @@ back first. The unique index of "semel dedupe finish" refuses the duplicates: wi
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one run by its number (semel dedupe status shows them)")
+				return cli.Usagef("name one run by its number (semel dedupe status shows them)")
 			}
 			var err error
 			if target.Run, err = strconv.ParseInt(args[0], 10, 64); err != nil || target.Run < 1 {
-				return usagef("%q is not the number of a run (semel dedupe status shows them)", plainLine(args[0]))
+				return cli.Usagef("%q is not the number of a run (semel dedupe status shows them)", cli.PlainLine(args[0]))
 			}
 			if target.Group != 0 && target.Record != "" {
-				return usagef("--group and --record exclude each other")
+				return cli.Usagef("--group and --record exclude each other")
 			}
 			if err := pace.check(); err != nil {
 				return err
 			}
-			who, err := by.who()
+			who, err := by.Operator()
 			if err != nil {
 				return err
 			}
 			return f.with(cmd.Context(), opendb.Write, func(db *dedupe.Database) error {
-				bar := startProgress(p, "groups", 0)
+				bar := cli.StartProgress(p, "groups", 0)
 				report, err := db.Undo(cmd.Context(), target, &dedupe.Options{By: who.Name, Pace: pace.Pace, Progress: paced(bar, "groups")})
-				bar.stop()
+				bar.Stop()
 				if report == nil {
 					return err
 				}
@@ -206,22 +207,22 @@ back first. The unique index of "semel dedupe finish" refuses the duplicates: wi
 	cmd.Flags().Int64Var(&target.Group, "group", 0, "undo only the group of this `number`")
 	cmd.Flags().StringVar(&target.Record, "record", "", "undo only the merge of the loser with this `key`; commas between the columns of a key")
 	cmd.Flags().BoolVar(&target.DropIndex, "drop-index", false, "let the guard take the place of the unique index that finish made")
-	by.register(cmd)
+	by.Register(cmd)
 	pace.register(cmd)
 	return cmd
 }
 
-func (f *dedupeFlags) printUndo(p *process, report *dedupe.Undone) error {
+func (f *dedupeFlags) printUndo(p *cli.Process, report *dedupe.Undone) error {
 	if f.json {
-		if err := json.NewEncoder(p.stdout).Encode(report); err != nil {
+		if err := json.NewEncoder(p.Stdout).Encode(report); err != nil {
 			return err
 		}
 	} else {
-		if _, err := fmt.Fprintf(p.stdout, "Run %d: %s restored.\n", report.Run, texts.Count(report.Restored, "row")); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "Run %d: %s restored.\n", report.Run, texts.Count(report.Restored, "row")); err != nil {
 			return err
 		}
 		for _, k := range report.Kept {
-			fmt.Fprintf(p.stderr, "%s %s: %s\n", plain(k.Table), plain(k.Key), plainLine(k.Reason)) //nolint:errcheck // the exit code reports it as well.
+			fmt.Fprintf(p.Stderr, "%s %s: %s\n", cli.Plain(k.Table), cli.Plain(k.Key), cli.PlainLine(k.Reason)) //nolint:errcheck // the exit code reports it as well.
 		}
 	}
 	if len(report.Kept) > 0 {

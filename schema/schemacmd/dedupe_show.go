@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"context"
@@ -8,18 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
-func newDedupeStatus(p *process, f *dedupeFlags) *cobra.Command {
+func newDedupeStatus(p *cli.Process, f *dedupeFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "List the runs, the last one first, and the guards",
 		Example: `  semel dedupe status --dsn postgres://app@db.example/shop`,
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.with(cmd.Context(), opendb.Read, func(db *dedupe.Database) error {
 				all, err := db.Status(cmd.Context())
@@ -27,9 +28,9 @@ func newDedupeStatus(p *process, f *dedupeFlags) *cobra.Command {
 					return err
 				}
 				titles := []string{"RUN", "RULE", "TABLE", "STARTED", "BY", "STATE", "MERGED", "OPEN", "REFUSED", "UNDONE"}
-				out := sheetOf(newSheet(p, titles, "Nothing was merged."), func(s *dedupe.State) []string {
+				out := cli.SheetOf(cli.NewSheet(p, titles, "Nothing was merged."), func(s *dedupe.State) []string {
 					return []string{
-						fmt.Sprint(s.Run), plain(s.Name), plain(s.Table), operatorview.Time(s.Started), plain(s.By), dedupeState(s),
+						fmt.Sprint(s.Run), cli.Plain(s.Name), cli.Plain(s.Table), operatorview.Time(s.Started), cli.Plain(s.By), dedupeState(s),
 						fmt.Sprint(s.Merged), fmt.Sprint(s.Open), fmt.Sprint(s.Refused), fmt.Sprint(s.Restored),
 					}
 				})
@@ -55,19 +56,19 @@ func dedupeState(s *dedupe.State) string {
 }
 
 // printDedupe prints values as a sheet or as JSON, one object per line.
-func printDedupe[T any](p *process, asJSON bool, out listing[T], all []T) error {
+func printDedupe[T any](p *cli.Process, asJSON bool, out cli.Listing[T], all []T) error {
 	if asJSON {
-		out = jsonOf(p, func(one *T) *T { return one })
+		out = cli.JSONOf(p, func(one *T) *T { return one })
 	}
 	for i := range all {
-		if err := out.write(&all[i]); err != nil {
+		if err := out.Write(&all[i]); err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
-func newDedupeShow(p *process, f *dedupeFlags) *cobra.Command {
+func newDedupeShow(p *cli.Process, f *dedupeFlags) *cobra.Command {
 	table := ""
 	cmd := &cobra.Command{
 		Use:         "show ID",
@@ -78,7 +79,7 @@ func newDedupeShow(p *process, f *dedupeFlags) *cobra.Command {
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one row by its key; commas between the columns of a key")
+				return cli.Usagef("name one row by its key; commas between the columns of a key")
 			}
 			return f.with(cmd.Context(), opendb.Read, func(db *dedupe.Database) error {
 				all, err := db.Show(cmd.Context(), table, args[0])
@@ -90,8 +91,8 @@ func newDedupeShow(p *process, f *dedupeFlags) *cobra.Command {
 						return err
 					}
 				}
-				out := sheetOf(newSheet(p, []string{"TABLE", "KEY", "MERGED INTO", "RUN", "GROUP", "AT"}, ""), func(t *dedupe.Trace) []string {
-					return []string{plain(t.Table), plain(t.Key), plain(t.Winner), fmt.Sprint(t.Run), fmt.Sprint(t.Group), operatorview.Time(t.At)}
+				out := cli.SheetOf(cli.NewSheet(p, []string{"TABLE", "KEY", "MERGED INTO", "RUN", "GROUP", "AT"}, ""), func(t *dedupe.Trace) []string {
+					return []string{cli.Plain(t.Table), cli.Plain(t.Key), cli.Plain(t.Winner), fmt.Sprint(t.Run), fmt.Sprint(t.Group), operatorview.Time(t.At)}
 				})
 				return printDedupe(p, f.json, out, all)
 			})
@@ -102,17 +103,17 @@ func newDedupeShow(p *process, f *dedupeFlags) *cobra.Command {
 }
 
 // showPurged shows a merge whose audit was deleted, or says that no merge of the row is known.
-func showPurged(ctx context.Context, p *process, db *dedupe.Database, table, id string) ([]dedupe.Trace, error) {
+func showPurged(ctx context.Context, p *cli.Process, db *dedupe.Database, table, id string) ([]dedupe.Trace, error) {
 	all, unknown, err := db.ShowPurged(ctx, table, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(all) > 0:
-		_, err := fmt.Fprintf(p.stderr, "semel: the audit of this merge was deleted from semel_dedupe_audit, so it cannot be undone; AT is when run %d began\n", all[0].Run)
+		_, err := fmt.Fprintf(p.Stderr, "semel: the audit of this merge was deleted from semel_dedupe_audit, so it cannot be undone; AT is when run %d began\n", all[0].Run)
 		return all, err
 	case len(unknown) > 0:
 		runs := strings.Join(texts.Of(unknown, func(run int64) string { return fmt.Sprint(run) }), ", ")
-		return nil, found(fmt.Errorf("no row %s is known to be merged; what was merged by these runs was deleted from semel_dedupe_map: %s", plainLine(id), runs))
+		return nil, cli.Found(fmt.Errorf("no row %s is known to be merged; what was merged by these runs was deleted from semel_dedupe_map: %s", cli.PlainLine(id), runs))
 	}
-	return nil, found(fmt.Errorf("no row %s was merged", plainLine(id)))
+	return nil, cli.Found(fmt.Errorf("no row %s was merged", cli.PlainLine(id)))
 }

@@ -1,15 +1,15 @@
-package command
+package schemacmd
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -23,7 +23,8 @@ type rulesFlags struct {
 	json bool
 }
 
-func newRules(p *process) *cobra.Command {
+// NewRules returns the verb rules; the command adds forms, which needs the gateway.
+func NewRules(p *cli.Process) *cobra.Command {
 	f := &rulesFlags{}
 	cmd := &cobra.Command{
 		Use:   "rules",
@@ -43,11 +44,11 @@ give it in the variable SEMEL_DSN: other users can see command lines.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules verify --dsn sqlite:shop.db
   semel rules plan --dsn mysql://app@db.example/shop --format goose --out migrations`,
-		RunE: p.wantVerb,
+		RunE: p.WantVerb,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.file, "rules", defaultRules, "rules `file` (YAML)")
-	cmd.AddCommand(newRulesInit(p, f), newRulesVerify(p, f), newRulesPlan(p, f), newRulesDoc(p, f), newRulesForms(p, f), newRulesSchema(p))
+	cmd.AddCommand(newRulesInit(p, f), newRulesVerify(p, f), newRulesPlan(p, f), newRulesDoc(p, f), newRulesSchema(p))
 	return cmd
 }
 
@@ -66,11 +67,11 @@ func (f *rulesFlags) loadUnique() (*rules.File, error) {
 	var wrong *rules.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	case err != nil:
-		return nil, usage(fmt.Errorf("%w (name the file with --rules, or draft one with: semel rules init)", err))
+		return nil, cli.Usage(fmt.Errorf("%w (name the file with --rules, or draft one with: semel rules init)", err))
 	case len(file.Unique) == 0:
-		return nil, usagef("%s has no rules under unique:, so there is nothing to compare with a database (write one there, or draft some with: semel rules init --rules FILE)", f.file)
+		return nil, cli.Usagef("%s has no rules under unique:, so there is nothing to compare with a database (write one there, or draft some with: semel rules init --rules FILE)", f.file)
 	}
 	return file, nil
 }
@@ -78,23 +79,11 @@ func (f *rulesFlags) loadUnique() (*rules.File, error) {
 // with opens the database for reading, calls work, and always closes it.
 func (f *rulesFlags) with(ctx context.Context, work func(*opendb.Database) error) error {
 	if f.dsn == "" {
-		return usagef("--dsn is missing: name the application's database (or set %s)", variable("dsn"))
+		return cli.Usagef("--dsn is missing: name the application's database (or set %s)", cli.Variable("dsn"))
 	}
 	db, err := opendb.Open(ctx, f.dsn, opendb.Read)
 	if err != nil {
-		return openError(err)
+		return cli.OpenError(err)
 	}
-	return errors.Join(asUnreachable(work(db)), db.Close())
+	return errors.Join(cli.AsUnreachable(work(db)), db.Close())
 }
-
-// asUnreachable gives an error without an exit code that of an unreachable database.
-func asUnreachable(err error) error {
-	var ended *exitError
-	if err == nil || errors.As(err, &ended) {
-		return err
-	}
-	return unreachable(err)
-}
-
-// plainLine puts text from a file or a database on one line.
-func plainLine(s string) string { return plain(strings.Join(strings.Fields(s), " ")) }

@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"slices"
@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/rules"
 )
 
-func newRulesDoc(p *process, shared *rulesFlags) *cobra.Command {
+func newRulesDoc(p *cli.Process, shared *rulesFlags) *cobra.Command {
 	var format, lang string
 	cmd := &cobra.Command{
 		Use:   "doc",
@@ -22,10 +23,10 @@ markdown and html are pages for people, in their language; json is the member
 "unique" of /.well-known/idempotency, where the gateway also publishes it.`,
 		Example: `  semel rules doc > docs/uniqueness.md
   semel rules doc --format html --lang sv > unik.html`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !slices.Contains(rules.Languages(), lang) {
-				return usagef("--lang %q must be one of %s", lang, strings.Join(rules.Languages(), ", "))
+				return cli.Usagef("--lang %q must be one of %s", lang, strings.Join(rules.Languages(), ", "))
 			}
 			file, err := shared.loadUnique()
 			if err != nil {
@@ -40,15 +41,15 @@ markdown and html are pages for people, in their language; json is the member
 			case "json":
 				text = file.PublishJSON()
 			default:
-				return usagef("--format %q must be markdown, html or json", format)
+				return cli.Usagef("--format %q must be markdown, html or json", format)
 			}
-			_, err = p.stdout.Write(text)
+			_, err = p.Stdout.Write(text)
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "markdown", "`format`: markdown, html or json")
 	cmd.Flags().StringVar(&lang, "lang", "en", "`language` of the page: "+strings.Join(rules.Languages(), ", "))
-	complete(cmd, "format", []string{"markdown", "html", "json"})
-	complete(cmd, "lang", rules.Languages())
+	cli.Complete(cmd, "format", []string{"markdown", "html", "json"})
+	cli.Complete(cmd, "lang", rules.Languages())
 	return cmd
 }

@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"errors"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/rules/draft"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/internal/draft"
 )
 
-func newRulesInit(p *process, shared *rulesFlags) *cobra.Command {
+func newRulesInit(p *cli.Process, shared *rulesFlags) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -27,7 +28,7 @@ comments. The database is not changed.`,
 		Example: `  semel rules init --dsn postgres://app@db.example/shop
   semel rules init --dsn sqlite:shop.db --rules -`,
 		Annotations: map[string]string{"exit1": "the file already exists (see --force)"},
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := free(shared.file, force); err != nil {
 				return err
@@ -38,13 +39,13 @@ comments. The database is not changed.`,
 					return err
 				}
 				if shared.file == "-" {
-					_, err := p.stdout.Write(made.Text)
+					_, err := p.Stdout.Write(made.Text)
 					return err
 				}
 				if err := write(shared.file, made.Text, force); err != nil {
 					return err
 				}
-				return tellDraft(p.stdout, shared.file, made)
+				return tellDraft(p.Stdout, shared.file, made)
 			})
 		},
 	}
@@ -59,7 +60,7 @@ func free(name string, force bool) error {
 	if there := err == nil; name == "-" || force || !there { // writing will report other errors
 		return nil
 	}
-	return found(fmt.Errorf("%s already exists (replace it with --force, or name another file with --rules; - prints)", name))
+	return cli.Found(fmt.Errorf("%s already exists (replace it with --force, or name another file with --rules; - prints)", name))
 }
 
 // write writes the file, and replaces an existing one only if allowed.
@@ -70,11 +71,11 @@ func write(name string, text []byte, force bool) error {
 	}
 	file, err := os.OpenFile(name, flags, 0o644) //nolint:gosec // named by the operator, and for others to read.
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	_, err = file.Write(text)
 	if err := errors.Join(err, file.Close()); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	return nil
 }

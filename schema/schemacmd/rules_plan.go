@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/rules/plan"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/internal/plan"
 )
 
 type planFlags struct {
@@ -29,7 +30,7 @@ type planFlags struct {
 	patience    time.Duration
 }
 
-func newRulesPlan(p *process, shared *rulesFlags) *cobra.Command {
+func newRulesPlan(p *cli.Process, shared *rulesFlags) *cobra.Command {
 	f := &planFlags{rulesFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "plan",
@@ -47,13 +48,13 @@ pair of files for each statement, because it sends a file as one transaction.`,
 		Example: `  semel rules plan --dsn sqlite:shop.db
   semel rules plan --dsn postgres://app@db.example/shop --format goose --out migrations`,
 		Annotations: map[string]string{"exit1": "existing rows break a rule, or a rule cannot be enforced; see stderr"},
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := f.check()
 			if err != nil {
 				return err
 			}
-			return f.with(cmd.Context(), func(db *opendb.Database) error { return f.run(cmd.Context(), p, db, file) })
+			return f.with(cmd.Context(), func(db *opendb.Database) error { return f.writePlan(cmd.Context(), p, db, file) })
 		},
 	}
 	flags := cmd.Flags()
@@ -65,7 +66,7 @@ pair of files for each statement, because it sends a file as one transaction.`,
 	flags.BoolVar(&f.constraint, "constraint", false, "use table constraints if a rule can be one (PostgreSQL)")
 	flags.DurationVar(&f.lockTimeout, "lock-timeout", 5*time.Second, "how long a statement may wait for a lock while others wait for it")
 	flags.DurationVar(&f.patience, "patience", 5*time.Minute, "how long to look for duplicates, for each rule")
-	complete(cmd, "format", formatNames())
+	cli.Complete(cmd, "format", formatNames())
 	return cmd
 }
 
@@ -81,28 +82,28 @@ func formatNames() []string {
 func (f *planFlags) check() (*rules.File, error) {
 	switch {
 	case f.lockTimeout < time.Millisecond:
-		return nil, usagef("--lock-timeout %s is shorter than 1ms", f.lockTimeout)
+		return nil, cli.Usagef("--lock-timeout %s is shorter than 1ms", f.lockTimeout)
 	case f.patience < time.Millisecond:
-		return nil, usagef("--patience %s is shorter than 1ms", f.patience)
+		return nil, cli.Usagef("--patience %s is shorter than 1ms", f.patience)
 	case f.first < 0:
-		return nil, usagef("--first %d is negative", f.first)
+		return nil, cli.Usagef("--first %d is negative", f.first)
 	case f.json && f.out != "":
-		return nil, usagef("--json and --out exclude each other")
+		return nil, cli.Usagef("--json and --out exclude each other")
 	}
 	return f.loadUnique()
 }
 
-func (f *planFlags) run(ctx context.Context, p *process, db *opendb.Database, file *rules.File) error {
-	bar := startProgress(p, "rules", len(file.Unique))
+func (f *planFlags) writePlan(ctx context.Context, p *cli.Process, db *opendb.Database, file *rules.File) error {
+	bar := cli.StartProgress(p, "rules", len(file.Unique))
 	made, err := plan.Make(ctx, db.DB, db.Dialect, file, &plan.Options{
-		Constraint: f.constraint, LockTimeout: f.lockTimeout, Patience: f.patience, Progress: bar.set,
+		Constraint: f.constraint, LockTimeout: f.lockTimeout, Patience: f.patience, Progress: bar.Set,
 	})
-	bar.stop()
+	bar.Stop()
 	if err != nil {
 		return err
 	}
 	if f.json {
-		err = json.NewEncoder(p.stdout).Encode(made)
+		err = json.NewEncoder(p.Stdout).Encode(made)
 	} else {
 		err = f.write(p, made)
 	}
@@ -113,7 +114,7 @@ func (f *planFlags) run(ctx context.Context, p *process, db *opendb.Database, fi
 }
 
 // write prints the files, or writes them to the directory.
-func (f *planFlags) write(p *process, made *plan.Plan) error {
+func (f *planFlags) write(p *cli.Process, made *plan.Plan) error {
 	first := f.first
 	if first == 0 {
 		if _, err := fmt.Sscan(time.Now().UTC().Format("20060102150405"), &first); err != nil {
@@ -122,7 +123,7 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 	}
 	files, err := made.Files(plan.Format(f.format), first)
 	if errors.Is(err, plan.ErrFormat) {
-		return usagef("--format %s: %w (it must be one of %s)", f.format, err, strings.Join(formatNames(), ", "))
+		return cli.Usagef("--format %s: %w (it must be one of %s)", f.format, err, strings.Join(formatNames(), ", "))
 	}
 	if err != nil {
 		return err
@@ -133,11 +134,11 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 			if err := write(filepath.Join(f.out, file.Name), []byte(file.Text), false); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(p.stdout, filepath.Join(f.out, file.Name))
+			_, err = fmt.Fprintln(p.Stdout, filepath.Join(f.out, file.Name))
 		case len(files) > 1:
-			_, err = fmt.Fprintf(p.stdout, "-- file %s\n%s\n", file.Name, file.Text)
+			_, err = fmt.Fprintf(p.Stdout, "-- file %s\n%s\n", file.Name, file.Text)
 		default:
-			_, err = io.WriteString(p.stdout, file.Text)
+			_, err = io.WriteString(p.Stdout, file.Text)
 		}
 		if err != nil {
 			return err
@@ -147,33 +148,33 @@ func (f *planFlags) write(p *process, made *plan.Plan) error {
 }
 
 // print reports on stderr what was not planned; its error is the exit code.
-func (f *planFlags) print(p *process, made *plan.Plan) error {
+func (f *planFlags) print(p *cli.Process, made *plan.Plan) error {
 	refused := made.Refused()
 	for i := range refused {
-		printRefused(p.stderr, f.file, &refused[i])
+		printRefused(p.Stderr, f.file, &refused[i])
 	}
 	switch planned := len(made.Steps) - len(refused); {
 	case len(refused) > 0:
-		return found(fmt.Errorf("nothing is planned for %s", texts.Count(len(refused), "rule")))
+		return cli.Found(fmt.Errorf("nothing is planned for %s", texts.Count(len(refused), "rule")))
 	case planned == 0 && !f.json:
-		fmt.Fprintf(p.stderr, "Nothing to do: the database enforces %s.\n", texts.Count(made.Enforced, "rule")) //nolint:errcheck // a remark.
+		fmt.Fprintf(p.Stderr, "Nothing to do: the database enforces %s.\n", texts.Count(made.Enforced, "rule")) //nolint:errcheck // a remark.
 	}
 	return nil
 }
 
 // printRefused reports why a rule has no plan.
-func printRefused(w io.Writer, file string, s *plan.Step) {
+func printRefused(w io.Writer, file string, s *plan.RuleStep) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d: rule %s: %s (%s)\n", file, s.Line, s.Rule, plainLine(s.Refused.Why), plainLine(s.Refused.Fix))
+	fmt.Fprintf(&b, "%s:%d: rule %s: %s (%s)\n", file, s.Line, s.Rule, cli.PlainLine(s.Refused.Why), cli.PlainLine(s.Refused.Fix))
 	if d := s.Refused.Duplicates; d != nil {
 		for _, group := range d.Samples {
 			rows := make([]string, len(group))
 			for i, row := range group {
-				rows[i] = plainLine(strings.Join(row, ","))
+				rows[i] = cli.PlainLine(strings.Join(row, ","))
 			}
 			fmt.Fprintf(&b, "  the same: %s %s\n", strings.Join(d.Key, ","), strings.Join(rows, " and "))
 		}
-		fmt.Fprintf(&b, "  all of them: %s\n", plainLine(d.Select))
+		fmt.Fprintf(&b, "  all of them: %s\n", cli.PlainLine(d.Select))
 	}
 	_, _ = io.WriteString(w, b.String()) // the exit code reports it as well
 }

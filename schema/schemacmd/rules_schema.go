@@ -1,12 +1,13 @@
-package command
+package schemacmd
 
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/rules"
 )
 
-func newRulesSchema(p *process) *cobra.Command {
+func newRulesSchema(p *cli.Process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of the rules file, for editors",
@@ -17,9 +18,9 @@ mistakes while you type. Many read it from a comment at the top of the file:
 
 Only semel itself checks combinations of keys.`,
 		Example: `  semel rules schema > semel.schema.json`,
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.stdout.Write(rules.Schema())
+			_, err := p.Stdout.Write(rules.Schema())
 			return err
 		},
 	}

@@ -1,4 +1,4 @@
-package command
+package schemacmd
 
 import (
 	"encoding/json"
@@ -10,10 +10,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/rules/verify"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 type verifyFlags struct {
@@ -24,7 +25,7 @@ type verifyFlags struct {
 	timeout time.Duration
 }
 
-func newRulesVerify(p *process, shared *rulesFlags) *cobra.Command {
+func newRulesVerify(p *cli.Process, shared *rulesFlags) *cobra.Command {
 	f := &verifyFlags{rulesFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -41,21 +42,21 @@ the file are reported on stderr. Nothing is changed.`,
 		Example: `  semel rules verify --dsn sqlite:shop.db
   semel rules verify --dsn postgres://app@db.example/shop --sql 'db/queries/*.sql' --json`,
 		Annotations: map[string]string{"exit1": "the database and the rules differ, or something could not be read"},
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, files, err := f.check()
 			if err != nil {
 				return err
 			}
 			for _, w := range file.Warnings() {
-				fmt.Fprintf(p.stderr, "%s:%s\n", plainLine(f.file), plainLine(w.String())) //nolint:errcheck // a remark.
+				fmt.Fprintf(p.Stderr, "%s:%s\n", cli.PlainLine(f.file), cli.PlainLine(w.String())) //nolint:errcheck // a remark.
 			}
 			return f.with(cmd.Context(), func(db *opendb.Database) error {
-				bar := startProgress(p, "rules", len(file.Unique))
+				bar := cli.StartProgress(p, "rules", len(file.Unique))
 				report, err := verify.Verify(cmd.Context(), db.DB, db.Dialect, file, &verify.Options{
-					MaxRows: f.maxRows, Timeout: f.timeout, SQL: files, Progress: bar.set,
+					MaxRows: f.maxRows, Timeout: f.timeout, SQL: files, Progress: bar.Set,
 				})
-				bar.stop()
+				bar.Stop()
 				if err != nil {
 					return err
 				}
@@ -76,9 +77,9 @@ the file are reported on stderr. Nothing is changed.`,
 func (f *verifyFlags) check() (*rules.File, []verify.SQLFile, error) {
 	switch {
 	case f.maxRows < 0:
-		return nil, nil, usagef("--max-rows %d is negative (0 reads no rows)", f.maxRows)
+		return nil, nil, cli.Usagef("--max-rows %d is negative (0 reads no rows)", f.maxRows)
 	case f.timeout <= 0:
-		return nil, nil, usagef("--timeout %s is not above zero", f.timeout)
+		return nil, nil, cli.Usagef("--timeout %s is not above zero", f.timeout)
 	case f.maxRows == 0:
 		f.maxRows = -1
 	}
@@ -88,15 +89,15 @@ func (f *verifyFlags) check() (*rules.File, []verify.SQLFile, error) {
 	}
 	files, err := verify.LoadSQL(f.sql...)
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, cli.Usage(err)
 	}
 	return file, files, nil
 }
 
 // print prints the report; its error is the exit code.
-func (f *verifyFlags) print(p *process, report *verify.Report) error {
+func (f *verifyFlags) print(p *cli.Process, report *verify.Report) error {
 	if f.json {
-		if err := json.NewEncoder(p.stdout).Encode(report); err != nil {
+		if err := json.NewEncoder(p.Stdout).Encode(report); err != nil {
 			return err
 		}
 	} else if err := printFindings(p, report); err != nil {
@@ -105,26 +106,26 @@ func (f *verifyFlags) print(p *process, report *verify.Report) error {
 	if report.Clean() {
 		return nil
 	}
-	return found(fmt.Errorf("the database and %s differ: %s and %s", f.file,
+	return cli.Found(fmt.Errorf("the database and %s differ: %s and %s", f.file,
 		texts.Count(report.Errors(), "error"), texts.Count(len(report.Findings)-report.Errors()+len(report.Unread), "warning")))
 }
 
-func printFindings(p *process, report *verify.Report) error {
+func printFindings(p *cli.Process, report *verify.Report) error {
 	if report.Clean() {
-		_, err := fmt.Fprintf(p.stdout, "The database enforces %s.\n", texts.Count(report.Rules, "rule"))
+		_, err := fmt.Fprintf(p.Stdout, "The database enforces %s.\n", texts.Count(report.Rules, "rule"))
 		return err
 	}
 	head, rows := report.Table()
-	if isTerminal(p.stdout) {
+	if cli.IsTerminal(p.Stdout) {
 		printFindingsTable(p, head, rows)
 		return nil
 	}
 	for _, row := range append([][]string{head}, rows...) {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = plainLine(cell)
+			cells[i] = cli.PlainLine(cell)
 		}
-		if _, err := fmt.Fprintln(p.stdout, strings.Join(cells, "\t")); err != nil {
+		if _, err := fmt.Fprintln(p.Stdout, strings.Join(cells, "\t")); err != nil {
 			return err
 		}
 	}
@@ -133,15 +134,15 @@ func printFindings(p *process, report *verify.Report) error {
 
 // printFindingsTable prints the findings for people, within 80 columns: one row each, its place on the left, the
 // finding and the advice on the right.
-func printFindingsTable(p *process, head []string, rows [][]string) {
+func printFindingsTable(p *cli.Process, head []string, rows [][]string) {
 	last := len(head) - 1
-	out := newTable(p, table.Row{strings.Join(head[:last-1], ", "), head[last-1]})
+	out := cli.NewTable(p, table.Row{strings.Join(head[:last-1], ", "), head[last-1]})
 	for _, row := range rows {
 		where := make([]string, last-1)
 		for i := range where {
-			where[i] = text.WrapHard(plainLine(row[i]), placeWidth)
+			where[i] = text.WrapHard(cli.PlainLine(row[i]), placeWidth)
 		}
-		what := text.WrapSoft(plainLine(row[last-1]), findingWidth) + "\n" + text.WrapSoft("→ "+plainLine(row[last]), findingWidth)
+		what := text.WrapSoft(cli.PlainLine(row[last-1]), findingWidth) + "\n" + text.WrapSoft("→ "+cli.PlainLine(row[last]), findingWidth)
 		out.AppendRow(table.Row{strings.Join(where, "\n"), what})
 		out.AppendSeparator()
 	}

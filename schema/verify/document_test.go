@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/verify"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 var update = flag.Bool("update", false, "write docs/rules-verify.md")
@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs/rules-verify.md")
 // The page that lists all codes and all schemas says what the tests check.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join("..", "..", "..", "docs", "rules-verify.md")
+	name := filepath.Join("..", "..", "docs", "rules-verify.md")
 	want := document(t)
 	if *update {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
@@ -31,7 +31,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is not up to date (run: go test ./internal/rules/verify -run TestDocument -update):\n%s", name, diff)
+		t.Errorf("%s is not up to date (run: go test ./schema/verify -run TestDocument -update):\n%s", name, diff)
 	}
 }
 
@@ -40,7 +40,7 @@ func document(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(`# What rules verify finds
 
-<!-- Written by: go test ./internal/rules/verify -run TestDocument -update -->
+<!-- Written by: go test ./schema/verify -run TestDocument -update -->
 
 ` + "`semel rules verify`" + ` compares the [uniqueness rules](rules.md#uniqueness-rules) of a rules file with a live database and, with ` + "`--sql`" + `, with files
 of SQL. Run it in continuous integration and after every migration; look its findings up here.
@@ -61,7 +61,7 @@ Each finding has one of these codes, a place, a sentence and what to do.
 	tables := map[string]*strings.Builder{"wrong": {}, "right": {}}
 	for dir, rows := range tables {
 		for _, f := range fixtures(t, dir) {
-			fmt.Fprintf(rows, "| [%s](../internal/rules/verify/testdata/%s/%s.txtar) | %s |", f.name, dir, f.name, f.about)
+			fmt.Fprintf(rows, "| [%s](../schema/verify/testdata/%s/%s.txtar) | %s |", f.name, dir, f.name, f.about)
 			for _, d := range dialect.All() {
 				cell := "–"
 				switch {

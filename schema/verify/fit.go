@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/internal/predicate"
 )
 
 // fit matches the parts of an index with the terms of a rule.
@@ -117,7 +117,7 @@ func (c *check) predicateProblem(s *shape) (Code, bool) {
 	switch {
 	case !s.whereOK:
 		return codePredicateUnknown, true
-	case expression.SamePredicate(c.schema.Dialect, s.where, c.predicate, c.types):
+	case predicate.Same(c.schema.Dialect, s.where, c.predicate, c.types):
 		return "", false
 	case len(s.where) == 0:
 		return codePredicateMissing, true

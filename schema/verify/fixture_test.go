@@ -12,9 +12,9 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
-	"github.com/semel-dev/semel/internal/rules/verify"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 // fixture is a schema with rules, and what is found for each dialect that it is

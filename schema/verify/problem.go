@@ -6,9 +6,10 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/predicate"
 )
 
 // problem describes a defect of an index that has the terms of the rule.
@@ -253,5 +254,5 @@ func (c *check) keepsWithout(s *shape, gone []string) bool {
 	where := slices.DeleteFunc(slices.Clone(s.where), func(condition expression.Condition) bool {
 		return condition.Test == expression.NotNull && slices.ContainsFunc(some.wants, func(w want) bool { return is(w.term.Column)(condition.Column) })
 	})
-	return f.kind == fitSame && !loose && expression.SamePredicate(c.schema.Dialect, where, wanted, c.types)
+	return f.kind == fitSame && !loose && predicate.Same(c.schema.Dialect, where, wanted, c.types)
 }

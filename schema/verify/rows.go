@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 const (

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // shape is an index in the language of the rules.
@@ -41,7 +42,7 @@ func (c *check) shapesOf(table *catalog.Table) []shape {
 // shape reads one index.
 func (c *check) shape(table *catalog.Table, x *catalog.Index) shape {
 	s := shape{index: x}
-	s.where, s.whereOK = expression.PredicateFromCatalog(c.schema.Dialect, x.Where)
+	s.where, s.whereOK = serversql.Predicate(c.schema.Dialect, x.Where)
 	for _, p := range x.Parts {
 		read := part{Part: p, expr: expression.Column(p.Column)}
 		if p.Column == "" || !c.names(p.Column) {
@@ -92,7 +93,7 @@ func (p *part) columns() []string {
 func (c *check) has(w want, p part) bool {
 	switch {
 	case w.raw != "":
-		return p.text != "" && expression.SameSQL(c.schema.Dialect, w.raw, p.text)
+		return p.text != "" && serversql.Same(c.schema.Dialect, w.raw, p.text)
 	case p.expr.IsZero():
 		return false
 	case c.same(w.term.Expr, p.expr):

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // write is a statement that puts rows into a table.
@@ -215,11 +216,11 @@ func (c *check) target(w *write) {
 
 // sameWhere reports whether a statement says the predicate of an index.
 func sameWhere(d dialect.Dialect, s *shape, where string) bool {
-	said, ok := expression.PredicateFromCatalog(d, where)
+	said, ok := serversql.Predicate(d, where)
 	if !ok || !s.whereOK {
-		return expression.SameSQL(d, where, s.index.Where)
+		return serversql.Same(d, where, s.index.Where)
 	}
-	have, _ := expression.PredicateFromCatalog(d, s.index.Where)
+	have, _ := serversql.Predicate(d, s.index.Where)
 	for _, condition := range have { // it may say more
 		if !slices.Contains(said, condition) {
 			return false
@@ -245,11 +246,11 @@ func (c *check) isPart(p catalog.Part, text string) bool {
 	have := expression.Column(p.Column)
 	if p.Column == "" {
 		var ok bool
-		if have, ok = expression.FromCatalog(c.schema.Dialect, p.Expression); !ok {
-			return expression.SameSQL(c.schema.Dialect, p.Expression, text)
+		if have, ok = serversql.Expression(c.schema.Dialect, p.Expression); !ok {
+			return serversql.Same(c.schema.Dialect, p.Expression, text)
 		}
 	}
-	said, ok := expression.FromCatalog(c.schema.Dialect, text)
+	said, ok := serversql.Expression(c.schema.Dialect, text)
 	return ok && c.same(said, have)
 }
 
@@ -258,7 +259,7 @@ func (c *check) isPart(p catalog.Part, text string) bool {
 func (c *check) ruleFor(w *write) *rules.Unique {
 	for _, other := range c.checks {
 		if other.table == c.table && !slices.ContainsFunc(w.parts, func(text string) bool {
-			e, ok := expression.FromCatalog(c.schema.Dialect, text)
+			e, ok := serversql.Expression(c.schema.Dialect, text)
 			return !ok || !slices.ContainsFunc(other.wants, func(w want) bool { return sameNames(w.term.Columns, e.Columns()) })
 		}) {
 			return other.rule

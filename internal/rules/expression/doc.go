@@ -25,5 +25,5 @@
 // character U+0020 only, everywhere. Times: in SQLite a malformed date gives NULL,
 // and NULL collides with nothing; a value with an offset counts in UTC. Text: a
 // collation that ignores case or accents makes more values the same than the
-// expression says (internal/rules/catalog reports it), which only collated(x) wants.
+// expression says (schema/catalog reports it), which only collated(x) wants.
 package expression

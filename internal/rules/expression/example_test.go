@@ -36,18 +36,6 @@ func ExampleParse() {
 	//  expression date(now()): now gives something else every time, so no database can index it (store the value in a column when the row is written, and name the column)
 }
 
-// What a server writes back is read as what was written.
-func ExampleFromCatalog() {
-	for _, text := range []string{"lower(TRIM(BOTH FROM (email)::text))", "date_part('year'::text, issued_on)", "md5(email)"} {
-		e, ok := expression.FromCatalog(dialect.PostgreSQL, text)
-		fmt.Println(e, ok)
-	}
-	// Output:
-	// lower(trim(email)) true
-	// year(issued_on) true
-	//  false
-}
-
 // Rows that do not count are left out of the index.
 func ExamplePredicate_Render() {
 	var p expression.Predicate

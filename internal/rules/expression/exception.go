@@ -30,7 +30,7 @@ func ParseException(s string) (Condition, error) {
 			}
 		}
 	}
-	name := p.take()
+	name := p.takeToken()
 	if name.Kind != sqltext.Word && name.Kind != sqltext.Name {
 		return Condition{}, p.wrong(name.Start, fix, "a column is missing")
 	}
@@ -46,9 +46,9 @@ func ParseException(s string) (Condition, error) {
 
 // exception reads what follows the column.
 func (p *parser) exception(c Condition, fix string) (Condition, error) {
-	operator := p.take()
+	operator := p.takeToken()
 	if operator.Is("=") {
-		value := p.take()
+		value := p.takeToken()
 		if value.Kind != sqltext.String && value.Kind != sqltext.Number {
 			return c, p.wrong(value.Start, "write a text in single quotes or a whole number", "the value to compare %s with is missing", c.Column)
 		}
@@ -58,7 +58,7 @@ func (p *parser) exception(c Condition, fix string) (Condition, error) {
 	if !operator.Is("is") {
 		return c, p.unexcepted(operator, fix)
 	}
-	switch word := p.take(); {
+	switch word := p.takeToken(); {
 	case word.Is("set"):
 		c.Test = Null
 	case word.Is("null"):

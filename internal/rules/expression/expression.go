@@ -54,8 +54,17 @@ func IsNull(name string) Expr { return newCall("is_null", Column(name)) }
 // Coalesce makes the expression that has a constant in place of NULL. x must
 // not be a constant.
 func Coalesce(x Expr, c Constant) Expr {
-	return newCall("coalesce", x, Expr{kind: constant, constant: c})
+	return newCall("coalesce", x, Literal(c))
 }
+
+// Literal makes the expression that is a constant: only an argument of others can be one.
+func Literal(c Constant) Expr { return Expr{kind: constant, constant: c} }
+
+// Constant returns the constant when the expression is one.
+func (e Expr) Constant() (Constant, bool) { return e.constant, e.kind == constant }
+
+// Call makes the call of a function by which x is [Expr.Accepted].
+func Call(name string, x Expr) Expr { return newCall(name, x) }
 
 func newCall(name string, args ...Expr) Expr { return Expr{kind: call, name: name, args: args} }
 
@@ -162,9 +171,9 @@ func isWord(name string) bool {
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// isWhole reports whether s is a whole number that every database holds in 64
+// IsWhole reports whether s is a whole number that every database holds in 64
 // bits, written in the one way that [Constant] has it.
-func isWhole(s string) bool {
+func IsWhole(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) == s
 }

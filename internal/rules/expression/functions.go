@@ -62,8 +62,8 @@ func functionNamed(name string) (function, bool) {
 	return all[i], true
 }
 
-// isPart reports whether the function takes a part out of a date or a time.
-func isPart(name string) bool {
+// IsPart reports whether the function takes a part out of a date or a time.
+func IsPart(name string) bool {
 	return slices.Contains([]string{"year", "month", "day", "hour"}, name)
 }
 
@@ -81,6 +81,18 @@ func (e Expr) gives() result {
 
 // MayBeText reports whether the expression can be a text, which a collation compares.
 func (e Expr) MayBeText() bool { return e.gives() <= text }
+
+// IsNumber reports whether the expression is a whole number, as far as the language knows.
+func (e Expr) IsNumber() bool { return e.gives() == whole }
+
+// IsInstant reports whether the expression is a time with a zone, of which only a part can be indexed.
+func (e Expr) IsInstant() bool { return e.gives() == instant }
+
+// Accepted reports whether the function exists and takes the expression.
+func (e Expr) Accepted(name string) bool {
+	f, known := functionNamed(name)
+	return known && e.kind != constant && (!f.takesColumn || e.kind == column) && f.accepts(e.gives())
+}
 
 // NeverNull reports whether the expression is not NULL whatever its columns are.
 func (e Expr) NeverNull() bool {

@@ -80,7 +80,7 @@ func (p *parser) wrong(at int, fix, format string, args ...any) *Error {
 
 func (p *parser) peek() sqltext.Token { return p.tokens[p.next] }
 
-func (p *parser) take() sqltext.Token {
+func (p *parser) takeToken() sqltext.Token {
 	t := p.tokens[p.next]
 	if t.Kind != sqltext.End {
 		p.next++
@@ -120,7 +120,7 @@ func (p *parser) checkToken(t sqltext.Token) error {
 			return p.wrong(t.Start, "write a short plain text", "a constant is longer than %d bytes, or holds control characters or a backslash, which databases read differently", MaxConstantBytes)
 		}
 	case sqltext.Number:
-		if !isWhole(t.Text) {
+		if !IsWhole(t.Text) {
 			return p.wrong(t.Start, "write a whole number of 64 bits without leading zeros, or a text in single quotes", "%s is not a number for an index", t.Text)
 		}
 	case sqltext.Symbol:
@@ -165,7 +165,7 @@ func (p *parser) expr(depth int) (Expr, error) {
 	if depth > maxNesting {
 		return Expr{}, p.wrong(p.peek().Start, "store the value in a column, and name the column", "functions are nested deeper than %d", maxNesting)
 	}
-	t := p.take()
+	t := p.takeToken()
 	switch t.Kind {
 	case sqltext.String:
 		return Expr{kind: constant, constant: Constant{Text: t.Text}}, nil
@@ -209,7 +209,7 @@ func (p *parser) parenthesised(depth int) (Expr, error) {
 }
 
 func (p *parser) close() error {
-	if t := p.take(); !t.Is(")") {
+	if t := p.takeToken(); !t.Is(")") {
 		if t.Kind == sqltext.End {
 			return p.wrong(t.Start, "close it", "a parenthesis is open")
 		}
@@ -225,7 +225,7 @@ func (p *parser) call(name sqltext.Token, depth int) (Expr, error) {
 	if !ok {
 		return Expr{}, p.unknown(name)
 	}
-	p.take()
+	p.takeToken()
 	var args []Expr
 	for !p.peek().Is(")") || len(args) > 0 {
 		arg, err := p.expr(depth + 1)
@@ -236,7 +236,7 @@ func (p *parser) call(name sqltext.Token, depth int) (Expr, error) {
 		if !p.peek().Is(",") {
 			break
 		}
-		p.take()
+		p.takeToken()
 	}
 	if err := p.close(); err != nil {
 		return Expr{}, err

@@ -20,8 +20,8 @@ type ColumnType struct {
 // them, and checks of types pass.
 type ColumnTypes map[string]ColumnType
 
-// of returns the known type of a column.
-func (c ColumnTypes) of(name string) ColumnType {
+// Of returns the known type of a column.
+func (c ColumnTypes) Of(name string) ColumnType {
 	if t, ok := c[name]; ok {
 		return t
 	}
@@ -116,7 +116,7 @@ func (e Expr) check(d dialect.Dialect, types ColumnTypes) error {
 		return wrong("keep the time in a DATETIME column in UTC, and name that", "a time is not converted from the session's zone in an index")
 	}
 	name, bare := e.args[0].Column()
-	t := strings.ToLower(types.of(name).Type)
+	t := strings.ToLower(types.Of(name).Type)
 	if bare && d == dialect.MySQL && strings.HasPrefix(t, "char") && e.name != "is_null" {
 		return wrong("make it VARCHAR", "%s is CHAR, whose spaces depend on the mode of the session, so MariaDB does not index %s of it", name, e.name)
 	}

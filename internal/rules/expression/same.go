@@ -18,7 +18,7 @@ func Same(d dialect.Dialect, a, b Expr, types ColumnTypes) bool {
 // simplify removes functions without effect, and puts the rest into one order.
 func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 	if e.kind == column {
-		return Column(fold(d, e.name))
+		return Column(Fold(d, e.name))
 	}
 	if e.kind != call {
 		return e
@@ -36,9 +36,9 @@ func (e Expr) simplify(d dialect.Dialect, types ColumnTypes) Expr {
 	switch {
 	case e.name == "utc" && d == dialect.SQLite:
 		return x
-	case e.name == "date" && bare && strings.EqualFold(types.of(name).Type, "date"), inner && x.name == e.name:
+	case e.name == "date" && bare && strings.EqualFold(types.Of(name).Type, "date"), inner && x.name == e.name:
 		return x
-	case inner && x.name == "date" && isPart(e.name):
+	case inner && x.name == "date" && IsPart(e.name):
 		return newCall(e.name, x.args...)
 	}
 	return newCall(e.name, args...)
@@ -83,8 +83,8 @@ func (e Expr) simplifyLetters(d dialect.Dialect, types ColumnTypes) Expr {
 	return x
 }
 
-// fold returns the name in one case if the dialect ignores case.
-func fold(d dialect.Dialect, name string) string {
+// Fold returns the name in one case if the dialect ignores case.
+func Fold(d dialect.Dialect, name string) string {
 	if d == dialect.PostgreSQL {
 		return name
 	}

@@ -211,9 +211,9 @@ func (s *scanner) token() error {
 	}
 	switch digits := strings.TrimPrefix(rest, "-"); {
 	case digits != "" && digits[0] >= '0' && digits[0] <= '9':
-		s.run(Number)
+		s.takeWord(Number)
 	case isWord(first):
-		s.run(Word)
+		s.takeWord(Word)
 	default:
 		size := 1
 		for _, operator := range []string{"<=>", "::", "||", "&&", "<>", "!=", "<=", ">="} {
@@ -232,8 +232,8 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '$' || r >= utf8.RuneSelf
 }
 
-// run reads a word or a number.
-func (s *scanner) run(kind Kind) {
+// takeWord reads a word or a number.
+func (s *scanner) takeWord(kind Kind) {
 	rest := s.rest()
 	end := strings.IndexFunc(rest[1:], func(r rune) bool { return !isWord(r) }) + 1
 	if end == 0 {

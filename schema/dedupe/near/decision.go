@@ -17,7 +17,7 @@ import (
 
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // The file for decisions is CSV, so that any spreadsheet opens it: a line for each row of a group.
@@ -135,7 +135,7 @@ func ReadDecisions(r io.Reader) (*Decisions, error) {
 			return nil, err
 		}
 		line, _ := in.FieldPos(0)
-		if err := d.take(fields, line); err != nil {
+		if err := d.addLine(fields, line); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
@@ -154,7 +154,7 @@ type decider struct {
 	decided map[string]int
 }
 
-func (d *decider) take(fields []string, line int) error {
+func (d *decider) addLine(fields []string, line int) error {
 	if len(fields) < fixedColumns {
 		return fmt.Errorf("it has %d columns, want at least %d", len(fields), fixedColumns)
 	}

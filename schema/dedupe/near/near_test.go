@@ -11,10 +11,10 @@ import (
 	"testing/iotest"
 
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/dedupe/near"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/dedupe/near"
 )
 
 var noError = claimtest.NoError

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // Similar says that the texts of a column are compared by their trigrams.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 //go:embed page.html

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/dedupe/report"
+	"github.com/semel-dev/semel/schema/dedupe"
+	"github.com/semel-dev/semel/schema/dedupe/report"
 )
 
 // TestHTML: the page names the rows, what happens to them and what to look at, and runs nothing that a database holds.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // maxCandidates bounds the columns of a table that are listed as looking unique.

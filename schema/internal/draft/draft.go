@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
-	"github.com/semel-dev/semel/internal/rules/verify"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 // maxRules bounds the rules of a draft; the draft lists what it left out.
@@ -55,7 +55,7 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.note(report); len(report.Findings) > 0 {
+		if s.annotate(report); len(report.Findings) > 0 {
 			if err := s.dropFound(report); err != nil {
 				return nil, err
 			}
@@ -154,10 +154,10 @@ func (s *sketch) dropWrong(wrong *rules.Error) error {
 	return nil
 }
 
-// note turns findings that are about the table, or about a second index with the same
+// annotate turns findings that are about the table, or about a second index with the same
 // rule, into comments before the rule, which stays, and removes them from the report;
 // with them what is to be expected of a guess.
-func (s *sketch) note(report *verify.Report) {
+func (s *sketch) annotate(report *verify.Report) {
 	report.Findings = slices.DeleteFunc(report.Findings, func(f verify.Finding) bool {
 		e := s.at(f.Line)
 		if e == nil {

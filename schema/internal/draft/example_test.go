@@ -7,7 +7,7 @@ import (
 	"log"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/draft"
+	"github.com/semel-dev/semel/schema/internal/draft"
 )
 
 // The rules that a database enforces already.

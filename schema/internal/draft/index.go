@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // tables sketches the rules of all tables, in their order.
@@ -96,7 +97,7 @@ func (s *sketch) index(t *catalog.Table, x *catalog.Index) entry {
 // expression.
 func (s *sketch) read(t *catalog.Table, x *catalog.Index) (terms []term, where expression.Predicate, ok bool) {
 	d := s.schema.Dialect
-	where, ok = expression.PredicateFromCatalog(d, x.Where)
+	where, ok = serversql.Predicate(d, x.Where)
 	for _, p := range x.Parts {
 		one, guard := readPart(d, t, &p)
 		where = append(where, guard...)

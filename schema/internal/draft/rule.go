@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // rule is a rule as the file will have it.

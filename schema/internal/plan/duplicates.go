@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // maxGroupRows bounds the rows listed for one group.

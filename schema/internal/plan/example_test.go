@@ -7,8 +7,8 @@ import (
 	"log"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/plan"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/internal/plan"
 )
 
 // What is missing in a database, as SQL.

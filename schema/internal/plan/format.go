@@ -93,7 +93,7 @@ func (p *Plan) statements() (up, down []Statement) {
 }
 
 // titled returns the statements, with the rule's sentence before them.
-func (s *Step) titled() []Statement {
+func (s *RuleStep) titled() []Statement {
 	all := slices.Clone(s.Up)
 	first := max(0, slices.IndexFunc(all, func(one Statement) bool { return !one.Session }))
 	lines := append([]string{"Rule " + s.Rule + ": " + s.Says}, s.Notes...)

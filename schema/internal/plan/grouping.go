@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // Grouping says which rows of a table are the same by a rule, in the words of the index that would refuse them.
@@ -76,13 +76,13 @@ func collated(collation string) string {
 
 // Lookup plans an index that is not unique, in the same words as that of the rule, so that rows of a group are found quickly.
 // There is nothing to do where the table has a valid index of this name.
-func Lookup(ctx context.Context, db *sql.DB, d dialect.Dialect, u *rules.Unique, name string) (*Step, error) {
+func Lookup(ctx context.Context, db *sql.DB, d dialect.Dialect, u *rules.Unique, name string) (*RuleStep, error) {
 	schema, err := catalog.Read(ctx, db, d)
 	if err != nil {
 		return nil, err
 	}
 	m := &maker{db: db, schema: schema, opts: (*Options)(nil).withDefaults(), version: majorVersion(schema.Server)}
-	step := &Step{Rule: u.Name, Table: u.Table}
+	step := &RuleStep{Rule: u.Name, Table: u.Table}
 	s, refused := m.parts(u)
 	if refused != nil {
 		step.Refused = refused

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/rules/spelling"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // maker makes the steps of one plan.
@@ -38,8 +38,8 @@ func unsayable(err error) *Refusal {
 }
 
 // step plans for one rule; nil when there is nothing to do.
-func (m *maker) step(ctx context.Context, u *rules.Unique) (*Step, error) {
-	step := &Step{Rule: u.Name, Line: u.At.Line, Says: u.Says, Table: u.Table}
+func (m *maker) step(ctx context.Context, u *rules.Unique) (*RuleStep, error) {
+	step := &RuleStep{Rule: u.Name, Line: u.At.Line, Says: u.Says, Table: u.Table}
 	want, refused := m.shape(u)
 	if refused != nil {
 		step.Refused = refused

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
+	"github.com/semel-dev/semel/schema/internal/predicate"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // enforced reports whether an index of the table enforces the rule already,
@@ -22,7 +24,7 @@ func (s *shape) enforcedBy(x *catalog.Index) bool {
 		return false
 	}
 	found, ok := s.read(x)
-	if !ok || !expression.SamePredicate(s.dialect, found.predicate, s.predicate, s.types) || !s.sameNulls(x) {
+	if !ok || !predicate.Same(s.dialect, found.predicate, s.predicate, s.types) || !s.sameNulls(x) {
 		return false
 	}
 	if len(found.parts) != len(s.keyParts()) {
@@ -66,7 +68,7 @@ type readPart struct {
 // read turns an index of the catalogue into the language of rules.
 func (s *shape) read(x *catalog.Index) (index, bool) {
 	var found index
-	where, ok := expression.PredicateFromCatalog(s.dialect, x.Where)
+	where, ok := serversql.Predicate(s.dialect, x.Where)
 	if !ok {
 		return found, false
 	}
@@ -97,7 +99,7 @@ func (s *shape) names(column string) bool {
 func (s *shape) samePart(found readPart, want part) bool {
 	switch {
 	case want.raw != "":
-		return found.raw != "" && expression.SameSQL(s.dialect, found.raw, want.raw)
+		return found.raw != "" && serversql.Same(s.dialect, found.raw, want.raw)
 	case found.expr.IsZero():
 		return false
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/rules/expression"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 const maxMySQLName = 64
@@ -119,7 +119,7 @@ func (s *shape) addGenerated(p part, kind string, exact bool) {
 }
 
 // mysql writes the statements for MySQL and MariaDB.
-func (m *maker) mysql(ctx context.Context, step *Step, s *shape, nullable []string) error {
+func (m *maker) mysql(ctx context.Context, step *RuleStep, s *shape, nullable []string) error {
 	step.session("Do not let others queue behind this for long: they go on after it.",
 		"SET SESSION lock_wait_timeout = "+seconds(m.opts.LockTimeout))
 	if !s.table.Transactional() {
@@ -165,7 +165,7 @@ func (m *maker) mysql(ctx context.Context, step *Step, s *shape, nullable []stri
 }
 
 // mysqlColumn adds a generated column, unless an interrupted plan left it.
-func (m *maker) mysqlColumn(step *Step, s *shape, p part) string {
+func (m *maker) mysqlColumn(step *RuleStep, s *shape, p part) string {
 	invisible := ""
 	if m.canHide() {
 		invisible = " INVISIBLE"
@@ -189,7 +189,7 @@ func (m *maker) mysqlColumn(step *Step, s *shape, p part) string {
 }
 
 // mysqlNotNull makes a column NOT NULL, with everything else as it is.
-func (m *maker) mysqlNotNull(ctx context.Context, step *Step, s *shape, name string) error {
+func (m *maker) mysqlNotNull(ctx context.Context, step *RuleStep, s *shape, name string) error {
 	definition, err := m.mysqlDefinition(ctx, s, name)
 	if err != nil {
 		return err

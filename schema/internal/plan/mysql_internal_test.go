@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // Servers that are not here get the statements that they know.

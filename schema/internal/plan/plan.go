@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 // ErrTooSlow means that looking for duplicates took longer than
@@ -68,13 +68,13 @@ type Plan struct {
 	Server string `json:"server"`
 	// Steps are for the rules that the database does not enforce, in the order of
 	// the file. Nothing to do needs no step.
-	Steps []Step `json:"steps"`
+	Steps []RuleStep `json:"steps"`
 	// Enforced counts the rules that need nothing.
 	Enforced int `json:"enforced"`
 }
 
-// Step makes the database enforce one rule, or says why it cannot.
-type Step struct {
+// RuleStep makes the database enforce one rule, or says why it cannot.
+type RuleStep struct {
 	Rule string `json:"rule"`
 	Line int    `json:"line"`
 	Says string `json:"says"`
@@ -110,8 +110,8 @@ type Refusal struct {
 }
 
 // Refused lists the steps that cannot be done.
-func (p *Plan) Refused() []Step {
-	var refused []Step
+func (p *Plan) Refused() []RuleStep {
+	var refused []RuleStep
 	for i := range p.Steps {
 		if p.Steps[i].Refused != nil {
 			refused = append(refused, p.Steps[i])

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/plan"
-	"github.com/semel-dev/semel/internal/rules/verify"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/internal/plan"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 // schema makes the tables of the rich file. %[1]s is a type for times without a

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
 //go:embed sql/partition_tree.sql
@@ -18,7 +18,7 @@ var treeText string
 const maxPostgresName = 63
 
 // postgres writes the statements for PostgreSQL. None may run in a transaction.
-func (m *maker) postgres(ctx context.Context, step *Step, s *shape, nullable []string) error {
+func (m *maker) postgres(ctx context.Context, step *RuleStep, s *shape, nullable []string) error {
 	for _, name := range nullable {
 		m.postgresNotNull(step, s, name)
 	}
@@ -51,7 +51,7 @@ func (m *maker) postgres(ctx context.Context, step *Step, s *shape, nullable []s
 }
 
 // build makes the index without stopping writers.
-func (m *maker) build(step *Step, s *shape, name string) {
+func (m *maker) build(step *RuleStep, s *shape, name string) {
 	m.patient(step)
 	step.up("An interrupted run leaves an index that enforces nothing; then run all of this again.",
 		"DROP INDEX CONCURRENTLY IF EXISTS "+s.sibling(name))
@@ -80,7 +80,7 @@ func (s *shape) tail() string {
 }
 
 // replace puts the new index in the place of one that enforces something else.
-func (m *maker) replace(step *Step, s *shape, old *catalog.Index, name string) {
+func (m *maker) replace(step *RuleStep, s *shape, old *catalog.Index, name string) {
 	m.brief(step)
 	if old.Constraint != "" {
 		step.up("The constraint of this name enforces something else.",
@@ -100,20 +100,20 @@ func (s *shape) canBeConstraint() bool {
 }
 
 // patient lets a statement that blocks no one wait for older transactions.
-func (m *maker) patient(step *Step) {
+func (m *maker) patient(step *RuleStep) {
 	step.session("Building an index blocks no reader or writer, and may wait long for older transactions to end.", "SET statement_timeout = 0")
 	step.session("", "SET lock_timeout = '10min'")
 }
 
 // brief lets a statement that others must wait for give up soon.
-func (m *maker) brief(step *Step) {
+func (m *maker) brief(step *RuleStep) {
 	step.session("What follows takes a moment, but others wait behind it: rather fail than queue.",
 		"SET lock_timeout = '"+strconv.FormatInt(m.opts.LockTimeout.Milliseconds(), 10)+"ms'")
 }
 
 // postgresNotNull forbids NULL without looking at the rows under a lock that
 // stops others: with a proven check, SET NOT NULL does not look again.
-func (m *maker) postgresNotNull(step *Step, s *shape, column string) {
+func (m *maker) postgresNotNull(step *RuleStep, s *shape, column string) {
 	alter := "ALTER TABLE " + s.path
 	check := s.dialect.Quote(shorten("semel_"+s.table.Name+"_"+column+"_not_null", maxPostgresName))
 	m.brief(step)
@@ -138,7 +138,7 @@ type partition struct {
 
 // partitions makes the index on every leaf without stopping writers, and attaches
 // them.
-func (m *maker) partitions(ctx context.Context, step *Step, s *shape) error {
+func (m *maker) partitions(ctx context.Context, step *RuleStep, s *shape) error {
 	tree, err := m.readTree(ctx, s)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (m *maker) partitions(ctx context.Context, step *Step, s *shape) error {
 }
 
 // leaves makes the indexes of the leaves.
-func (m *maker) leaves(step *Step, s *shape, tree []partition) {
+func (m *maker) leaves(step *RuleStep, s *shape, tree []partition) {
 	patient := false
 	for _, p := range tree {
 		if !p.leaf || p.there && p.valid {

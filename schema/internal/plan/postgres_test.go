@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/rules/plan"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/internal/plan"
 )
 
 const seats = `version: 1

@@ -4,7 +4,7 @@ import "strings"
 
 // sqlite writes the statements for SQLite, which has no way to do them while
 // others write: they are to run in one transaction.
-func (m *maker) sqlite(step *Step, s *shape, nullable []string) {
+func (m *maker) sqlite(step *RuleStep, s *shape, nullable []string) {
 	if len(nullable) > 0 {
 		step.Refused = refusal("make the table anew with the column NOT NULL (sqlite.org/lang_altertable.html, section 7)",
 			"SQLite cannot forbid NULL in a column of a table that is there: %s.%s", s.display, nullable[0])

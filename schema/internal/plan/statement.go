@@ -3,21 +3,21 @@ package plan
 import (
 	"strings"
 
-	"github.com/semel-dev/semel/internal/rules/catalog"
 	"github.com/semel-dev/semel/internal/texts"
+	"github.com/semel-dev/semel/schema/catalog"
 )
 
-func (s *Step) up(comment, text string) {
+func (s *RuleStep) up(comment, text string) {
 	s.Up = append(s.Up, Statement{Comment: comment, SQL: text})
 }
 
-func (s *Step) session(comment, text string) {
+func (s *RuleStep) session(comment, text string) {
 	s.Up = append(s.Up, Statement{Comment: comment, SQL: text, Session: true})
 }
 
 // lost says in the undo that it does not bring back the index that the plan
 // replaces.
-func (s *Step) lost(old *catalog.Index) {
+func (s *RuleStep) lost(old *catalog.Index) {
 	text := "an index on ("
 	if old.Unique {
 		text = "a unique index on ("

@@ -1,4 +1,4 @@
-package expression_test
+package serversql_test
 
 import (
 	"database/sql"
@@ -13,6 +13,8 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/testserver/databases"
+	"github.com/semel-dev/semel/schema/internal/predicate"
+	"github.com/semel-dev/semel/schema/internal/serversql"
 )
 
 // tables have a column of each kind that the expressions of these tests use.
@@ -95,7 +97,7 @@ func checkRoundTrip(t *testing.T, d *databases.Database, prefix string, all []ex
 	t.Helper()
 	can, rendered := renderAll(t, d.Dialect, all)
 	for i, back := range stored(t, d, prefix, rendered) {
-		got, ok := expression.FromCatalog(d.Dialect, back)
+		got, ok := serversql.Expression(d.Dialect, back)
 		if !ok || !expression.Same(d.Dialect, got, can[i], types(d.Dialect)) {
 			t.Errorf("%s is rendered %s and comes back %s, read as %s, %v", can[i], rendered[i], back, got, ok)
 		}
@@ -271,7 +273,7 @@ func checkPredicate(t *testing.T, d *databases.Database, name string, p expressi
 		t.Errorf("rows with %s: %v (-want +got):\n%s", rendered, rows.Err(), diff)
 	}
 	read, ok, back := readBack(t, d, name, p, rendered)
-	if !ok || !expression.SamePredicate(d.Dialect, read, p, types(d.Dialect)) {
+	if !ok || !predicate.Same(d.Dialect, read, p, types(d.Dialect)) {
 		t.Errorf("%s is rendered %s and comes back %s, read as %s, %v", p, rendered, back, read, ok)
 	}
 }
@@ -283,7 +285,7 @@ func readBack(t *testing.T, d *databases.Database, name string, p expression.Pre
 	switch d.Dialect {
 	case dialect.MySQL:
 		back = stored(t, d, name+"_", []string{"CASE WHEN " + rendered + " THEN 1 END"})[0]
-		read, value, ok := expression.GuardedFromCatalog(d.Dialect, back)
+		read, value, ok := serversql.Guarded(d.Dialect, back)
 		return read, ok && value.IsZero(), back
 	case dialect.SQLite:
 		query = "SELECT sql FROM sqlite_schema WHERE name = '" + name + "'"
@@ -296,6 +298,6 @@ func readBack(t *testing.T, d *databases.Database, name string, p expression.Pre
 	if _, where, found := strings.Cut(back, "WHERE "); found {
 		back = where
 	}
-	read, ok = expression.PredicateFromCatalog(d.Dialect, back)
+	read, ok = serversql.Predicate(d.Dialect, back)
 	return read, ok, back
 }

@@ -1,15 +1,20 @@
-package expression
+package serversql
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/semel-dev/semel/internal/dialect"
+	"github.com/semel-dev/semel/internal/rules/expression"
 	"github.com/semel-dev/semel/internal/rules/sqltext"
 )
 
-// maxSQLBytes is the longest text of a catalogue that is read.
-const maxSQLBytes = 16 << 10
+const (
+	// maxBytes is the longest text of a catalogue that is read.
+	maxBytes = 16 << 10
+	// maxNesting bounds the nesting of its expressions.
+	maxNesting = 64
+)
 
 // node is a piece of SQL as a catalogue has it.
 type node struct {
@@ -17,22 +22,22 @@ type node struct {
 	// array, not, and, or, a comparison, or "is" with the word in name.
 	op   string
 	name string // of a column, function, type, part or zone; what follows IS
-	text Constant
+	text expression.Constant
 	args []node
 }
 
-// sqlParser reads what the servers write back, and what people write into
+// parser reads what the servers write back, and what people write into
 // SQLite's catalogue. What it does not know it does not guess: bad is set.
-type sqlParser struct {
+type parser struct {
 	tokens []sqltext.Token
 	next   int
 	depth  int
 	bad    bool
 }
 
-// readSQL reads one expression; ok is false if any part of it is unknown.
-func readSQL(d dialect.Dialect, s string) (n node, ok bool) {
-	if len(s) > maxSQLBytes {
+// parse reads one expression; ok is false if any part of it is unknown.
+func parse(d dialect.Dialect, s string) (n node, ok bool) {
+	if len(s) > maxBytes {
 		return node{}, false
 	}
 	if d == dialect.MySQL && strings.Contains(s, `_utf8mb4\'`) { // MySQL 8 escapes in information_schema
@@ -42,14 +47,20 @@ func readSQL(d dialect.Dialect, s string) (n node, ok bool) {
 	if err != nil {
 		return node{}, false
 	}
-	p := &sqlParser{tokens: tokens}
+	p := &parser{tokens: tokens}
 	n = p.or()
 	return n, !p.bad && p.peek().Kind == sqltext.End
 }
 
-func (p *sqlParser) peek() sqltext.Token { return p.tokens[p.next] }
+// scan splits SQL, and ends it.
+func scan(d dialect.Dialect, s string) ([]sqltext.Token, error) {
+	tokens, err := sqltext.Scan(d, s)
+	return append(tokens, sqltext.Token{Kind: sqltext.End, Start: len(s), End: len(s)}), err
+}
 
-func (p *sqlParser) take() sqltext.Token {
+func (p *parser) peek() sqltext.Token { return p.tokens[p.next] }
+
+func (p *parser) takeToken() sqltext.Token {
 	t := p.tokens[p.next]
 	if t.Kind != sqltext.End {
 		p.next++
@@ -58,7 +69,7 @@ func (p *sqlParser) take() sqltext.Token {
 }
 
 // accept takes the words, in this order, or nothing.
-func (p *sqlParser) accept(words ...string) bool {
+func (p *parser) accept(words ...string) bool {
 	for i, word := range words {
 		if p.next+i >= len(p.tokens) || !p.tokens[p.next+i].Is(word) {
 			return false
@@ -68,16 +79,16 @@ func (p *sqlParser) accept(words ...string) bool {
 	return true
 }
 
-func (p *sqlParser) need(word string) {
+func (p *parser) need(word string) {
 	if !p.accept(word) {
 		p.bad = true
 	}
 }
 
-func (p *sqlParser) or() node {
+func (p *parser) or() node {
 	p.depth++
 	defer func() { p.depth-- }()
-	if p.depth > maxNesting*8 {
+	if p.depth > maxNesting {
 		p.bad = true
 	}
 	if p.bad {
@@ -90,7 +101,7 @@ func (p *sqlParser) or() node {
 	return n
 }
 
-func (p *sqlParser) and() node {
+func (p *parser) and() node {
 	n := p.not()
 	for p.accept("and") || p.accept("&&") {
 		n = node{op: "and", args: []node{n, p.not()}}
@@ -98,7 +109,7 @@ func (p *sqlParser) and() node {
 	return n
 }
 
-func (p *sqlParser) not() node {
+func (p *parser) not() node {
 	negative := false
 	for p.accept("not") {
 		negative = !negative
@@ -110,7 +121,7 @@ func (p *sqlParser) not() node {
 	return n
 }
 
-func (p *sqlParser) comparison() node {
+func (p *parser) comparison() node {
 	n := p.postfix()
 	for !p.bad {
 		switch {
@@ -147,7 +158,7 @@ func (p *sqlParser) comparison() node {
 
 // unequal reads what follows <>: a value, or ALL of an array, as PostgreSQL
 // writes NOT IN.
-func (p *sqlParser) unequal(n node) node {
+func (p *parser) unequal(n node) node {
 	if !p.accept("all") {
 		return node{op: "<>", args: []node{n, p.postfix()}}
 	}
@@ -164,7 +175,7 @@ func (p *sqlParser) unequal(n node) node {
 }
 
 // list reads a comma-separated list between two marks.
-func (p *sqlParser) list(opens, closes string) []node {
+func (p *parser) list(opens, closes string) []node {
 	p.need(opens)
 	var all []node
 	for !p.bad && !p.accept(closes) {
@@ -177,7 +188,7 @@ func (p *sqlParser) list(opens, closes string) []node {
 }
 
 // postfix reads a value with casts and zones after it.
-func (p *sqlParser) postfix() node {
+func (p *parser) postfix() node {
 	n := p.primary()
 	for !p.bad {
 		switch {
@@ -197,8 +208,8 @@ func (p *sqlParser) postfix() node {
 }
 
 // typeName reads a type, such as character varying(40)[].
-func (p *sqlParser) typeName() string {
-	first := p.take()
+func (p *parser) typeName() string {
+	first := p.takeToken()
 	if first.Kind != sqltext.Word && first.Kind != sqltext.Name {
 		p.bad = true
 		return ""
@@ -212,7 +223,7 @@ func (p *sqlParser) typeName() string {
 	if p.accept("(") { // a length may cut values
 		name += "()"
 		for !p.bad && !p.accept(")") {
-			p.bad = p.take().Kind == sqltext.End
+			p.bad = p.takeToken().Kind == sqltext.End
 		}
 	}
 	if p.accept("[", "]") {
@@ -221,18 +232,18 @@ func (p *sqlParser) typeName() string {
 	return name
 }
 
-func (p *sqlParser) primary() node {
-	t := p.take()
+func (p *parser) primary() node {
+	t := p.takeToken()
 	switch t.Kind {
 	case sqltext.Name:
 		return node{op: "column", name: t.Text}
 	case sqltext.String:
-		return node{op: "constant", text: Constant{Text: t.Text}}
+		return node{op: "constant", text: expression.Constant{Text: t.Text}}
 	case sqltext.Number:
-		if !isWhole(t.Text) {
+		if !expression.IsWhole(t.Text) {
 			p.bad = true
 		}
-		return node{op: "constant", text: Constant{Text: t.Text, Number: true}}
+		return node{op: "constant", text: expression.Constant{Text: t.Text, Number: true}}
 	case sqltext.Word:
 		return p.word(t)
 	case sqltext.Symbol:
@@ -251,7 +262,7 @@ func (p *sqlParser) primary() node {
 }
 
 // word reads what starts with a word: a column, a keyword or a function.
-func (p *sqlParser) word(t sqltext.Token) node {
+func (p *parser) word(t sqltext.Token) node {
 	name := strings.ToLower(t.Text)
 	switch {
 	case name == "null", name == "true", name == "false":
@@ -273,7 +284,7 @@ func (p *sqlParser) word(t sqltext.Token) node {
 		return n
 	case name == "extract":
 		p.need("(")
-		n := node{op: "extract", name: strings.ToLower(p.take().Text)}
+		n := node{op: "extract", name: strings.ToLower(p.takeToken().Text)}
 		p.need("from")
 		n.args = []node{p.or()}
 		p.need(")")
@@ -289,7 +300,7 @@ func (p *sqlParser) word(t sqltext.Token) node {
 }
 
 // when reads CASE with one WHEN; without ELSE, or with ELSE NULL.
-func (p *sqlParser) when() node {
+func (p *parser) when() node {
 	p.need("when")
 	n := node{op: "case", args: []node{p.or()}}
 	p.need("then")
