@@ -9,8 +9,7 @@ type attempt struct {
 	first reply
 }
 
-// withIntent returns a check of a new intent.
-func withIntent(run func(ctx context.Context, p *probe, in *intent) finding) step {
+func withIntent(run func(ctx context.Context, p *probe, in *intent) finding) checkFunc {
 	return func(ctx context.Context, p *probe) finding {
 		in, err := p.intent(ctx)
 		if err != nil {
@@ -35,8 +34,7 @@ func (p *probe) executed(ctx context.Context) (attempt, finding) {
 	return a, passed()
 }
 
-// withAttempt returns a check of a new intent that has been executed once.
-func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) step {
+func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) checkFunc {
 	return func(ctx context.Context, p *probe) finding {
 		a, f := p.executed(ctx)
 		if !f.ok() {
@@ -46,8 +44,7 @@ func withAttempt(run func(ctx context.Context, p *probe, a attempt) finding) ste
 	}
 }
 
-// pair returns a check that sends one intent twice and judges both answers.
-func pair(judge func(p *probe, first, again reply) finding) step {
+func pair(judge func(p *probe, first, again reply) finding) checkFunc {
 	return withAttempt(func(ctx context.Context, p *probe, a attempt) finding {
 		again := p.send(ctx, "again", a.in)
 		if f := again.judged(); !f.ok() {

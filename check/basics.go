@@ -59,7 +59,6 @@ func basics() []Check {
 // manyRepetitions is the number of repetitions in BASIC-10.
 const manyRepetitions = 5
 
-// repeatsSame limits a check to services that repeat the first answer.
 func repeatsSame(c *Config) string {
 	return unless(c.Profile.Repeat == repeatSame, "repetitions do not get the first answer with this profile")
 }

@@ -26,7 +26,7 @@ func replayWith(change func(http.Header)) func(http.ResponseWriter, *httptest.Re
 }
 
 // TestBroken breaks the desk in one way at a time, and expects the checks of that to fail, and no others. The mistakes that
-// people make are in internal/check/faulty.
+// people make are in check/internal/faulty.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]struct {

@@ -17,7 +17,6 @@ const (
 	LevelStrict Level = "STRICT"
 )
 
-// weight orders levels.
 func (l Level) weight() int { return slices.Index([]Level{LevelMust, LevelShould, LevelStrict}, l) }
 
 // The groups, in the order in which they run.
@@ -55,11 +54,11 @@ type Check struct {
 	waits func(*Config) time.Duration
 	// unfit says why the check does not apply with this configuration; empty if it does.
 	unfit func(*Config) string
-	run   step
+	run   checkFunc
 }
 
-// step carries a check out.
-type step = func(context.Context, *probe) finding
+// checkFunc carries a check out.
+type checkFunc = func(context.Context, *probe) finding
 
 // What a check judges by.
 const (
@@ -67,9 +66,8 @@ const (
 	byCount  = true // too: NeedsCount
 )
 
-// row returns a check without its group.
 func row(
-	id string, level Level, needsCount bool, says, source, advice string, requests func(*Config) int, unfit func(*Config) string, run step,
+	id string, level Level, needsCount bool, says, source, advice string, requests func(*Config) int, unfit func(*Config) string, run checkFunc,
 ) Check {
 	return Check{
 		ID: id, Level: level, Says: says, Source: source, Advice: advice, NeedsCount: needsCount,
@@ -77,7 +75,6 @@ func row(
 	}
 }
 
-// inGroup puts checks into a group.
 func inGroup(group string, checks []Check) []Check {
 	for i := range checks {
 		checks[i].Group = group
@@ -121,10 +118,8 @@ func Catalog() []Check {
 	)
 }
 
-// sends returns a fixed number of requests.
 func sends(n int) func(*Config) int { return func(*Config) int { return n } }
 
-// always accepts every configuration.
 func always(*Config) string { return "" }
 
 // wantsKey requires a key whose value the client chooses.
@@ -132,7 +127,6 @@ func wantsKey(c *Config) string {
 	return unless(c.Key.In != keyNowhere, "the profile has no keys")
 }
 
-// wantsHeader requires a key in a header.
 func wantsHeader(c *Config) string {
 	return unless(c.Key.In == keyInHeader, "the key is not in a header")
 }

@@ -90,7 +90,6 @@ const maxBrief = 60
 
 func brief(s spot) quotation { return quotation{Value: s.value, Names: []string{s.place}, Brief: true} }
 
-// kept drops the places that the configuration ignores.
 func (p *probe) kept(all []spot) []spot {
 	return slices.DeleteFunc(all, func(s spot) bool {
 		return slices.ContainsFunc(p.run.config.Ignore, func(pattern string) bool { return covers(pattern, s.place) })
@@ -134,7 +133,6 @@ func (p *probe) excused(sample func() [][]spot, one, other spot, i int) bool {
 	return had[0].value != had[1].value || had[0].isTime() && had[1].isTime()
 }
 
-// sampled returns the places of the sample's answers, if there are any.
 func (p *probe) sampled() [][]spot {
 	if p.run.sample == nil {
 		return nil
@@ -177,7 +175,6 @@ func (p *probe) ignoresHeader(name string) bool {
 	return slices.ContainsFunc(p.run.config.Ignore, func(one string) bool { return strings.EqualFold(one, name) })
 }
 
-// sameAnswer describes how again differs from first; empty if it does not.
 func (p *probe) sameAnswer(first, again reply) string {
 	for _, one := range p.differences(first, again) {
 		return one.text
@@ -210,7 +207,6 @@ func (p *probe) repeats(first, again reply) finding {
 	return passedBut("%s", p.compare(first, again).remark())
 }
 
-// statusList enumerates statuses.
 func statusList(statuses []int) string {
 	texts := make([]string, len(statuses))
 	for i, status := range statuses {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // spare limits the requests of a run that are repeated after a 429.

@@ -27,7 +27,7 @@ func (p *probe) premise(ctx context.Context) (*sample, error) {
 	}
 	if !p.run.client.HTTP2 && s.needsH2(ctx, p.run.config) {
 		p.run.client.HTTP2 = true
-		p.run.note("The service speaks HTTP/2 only, and so does the run: what has no counterpart there, such as a head that is cut, is left out.")
+		p.run.addNote("The service speaks HTTP/2 only, and so does the run: what has no counterpart there, such as a head that is cut, is left out.")
 		if s, err = p.takeSample(ctx, since); err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (p *probe) watch(ctx context.Context, since tally) error {
 }
 
 // doubt ends the counting: from then on, checks that count cannot judge. The first reason is kept.
-func (s *session) doubt(format string, args ...any) {
+func (s *testRun) doubt(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.doubtful == nil {
@@ -71,7 +71,7 @@ func (s *session) doubt(format string, args ...any) {
 }
 
 // isDoubtful returns why counting has ended; nil while counts are trusted.
-func (s *session) isDoubtful() error {
+func (s *testRun) isDoubtful() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doubtful
@@ -90,7 +90,7 @@ func (s *sample) refused() finding {
 }
 
 // ended describes, for a reason, a total count that did not grow.
-func (s *session) ended(since tally) string {
+func (s *testRun) ended(since tally) string {
 	for i, counter := range s.config.Counters {
 		if !counter.PerIntent() {
 			return fmt.Sprintf(": %s stays at %d. If that is a list, the list ends at %d: count a total, by SQL, or one intent by {{n}}",

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/check/webform"
 )
 
 const (

@@ -150,8 +150,7 @@ func (p *probe) duplicateSeen(r reply) bool {
 	return first.answered() && r.answered() && p.run.isExplained(difference{part: duplicateCheck, traits: []string{statusTrait(first, r)}})
 }
 
-// wasOnce reports whether a repetition was found to have no second effect.
-func (s *session) wasOnce() bool {
+func (s *testRun) wasOnce() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effectsOnce
@@ -183,8 +182,7 @@ func (p *probe) explains(first, again reply) finding {
 	return failed("%s", all[at].text).blaming(again)
 }
 
-// explain records why a basic check failed.
-func (s *session) explain(d difference) {
+func (s *testRun) explain(d difference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.explained == nil {
@@ -194,7 +192,7 @@ func (s *session) explain(d difference) {
 }
 
 // isExplained reports whether a basic check failed for that difference.
-func (s *session) isExplained(d difference) bool {
+func (s *testRun) isExplained(d difference) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.effectsOnce || len(d.traits) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/report"
+	"github.com/semel-dev/semel/check/report"
 )
 
 // failsAtKeys answers 500 to unusual keys.

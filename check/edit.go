@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/internal/check/webform"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // edit is a form that its user went back to, changed in an ordinary field, and sent again.
@@ -58,7 +58,6 @@ func (p *probe) later(in *intent) *intent {
 	return &copied
 }
 
-// hidden returns the names of the page's hidden fields; none without a page.
 func (d *draft) hidden() map[string]bool {
 	names := map[string]bool{}
 	if d != nil {
@@ -121,7 +120,6 @@ func editable(f webform.Field) int {
 	return 0
 }
 
-// another returns a similar value.
 func another(value string) string {
 	if n, err := strconv.Atoi(value); err == nil {
 		return strconv.Itoa(n + 1)

@@ -32,12 +32,12 @@ func (p *probe) before(ctx context.Context, of ...*intent) tally {
 			return t
 		}
 	}
-	p.run.books.open(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
+	p.run.books.countBefore(p.check.ID, p.run.sentSoFar(), p.run.altogether(t.counts))
 	return t
 }
 
 // altogether leaves out the counts of single intents.
-func (s *session) altogether(counts []int64) []int64 {
+func (s *testRun) altogether(counts []int64) []int64 {
 	counts = slices.Clone(counts)
 	for i, counter := range s.config.Counters {
 		if counter.PerIntent() {
@@ -69,7 +69,6 @@ func (p *probe) countEach(ctx context.Context, i int, of []*intent) ([]counted, 
 	return all, nil
 }
 
-// total returns the sum of the counts.
 func total(all []counted) int64 {
 	var sum int64
 	for _, one := range all {
@@ -80,7 +79,7 @@ func total(all []counted) int64 {
 
 // count asks a counter, for an intent or, with nil, for everything. It also returns the values that were filled in: two
 // intents with the same values share one count.
-func (s *session) count(ctx context.Context, counter Counter, in *intent) (n int64, filled string, err error) {
+func (s *testRun) count(ctx context.Context, counter Counter, in *intent) (n int64, filled string, err error) {
 	s.mu.Lock()
 	s.lookUps++
 	doubtful := s.doubtful
@@ -155,7 +154,6 @@ func (p *probe) answersAll() bool {
 	return slices.Contains([]string{sampling, groupBasics, groupKeySyntax, groupMismatch}, p.check.Group)
 }
 
-// uncounted returns the finding of a check that needs a counter and has none.
 func uncounted() finding {
 	return incomplete("answers can lie: say how effects are counted, such as with --count json:…")
 }
@@ -168,7 +166,6 @@ func (p *probe) counted(ctx context.Context, since tally, least, most int64, of 
 	return p.effects(ctx, since, least, most, of...)
 }
 
-// once expects exactly one effect.
 func (p *probe) once(ctx context.Context, since tally, in *intent) finding {
 	return p.effects(ctx, since, 1, 1, in)
 }
@@ -177,14 +174,14 @@ const settleStep = 50 * time.Millisecond
 
 // learnLag remembers how long effects take to be seen, if a service works on after its answer or counts an earlier
 // state.
-func (s *session) learnLag(took time.Duration) {
+func (s *testRun) learnLag(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lag = max(s.lag, min(2*took, s.config.Settle))
 }
 
 // letSettle waits until the effects of such a service can be seen; false means that the context ended.
-func (s *session) letSettle(ctx context.Context) bool {
+func (s *testRun) letSettle(ctx context.Context) bool {
 	s.mu.Lock()
 	lag := s.lag
 	s.mu.Unlock()
@@ -233,7 +230,7 @@ func (p *probe) seen(ctx context.Context, since tally, most int64, of []*intent)
 			p.run.books.remember(one)
 		}
 	}
-	p.run.books.close(p.check.ID, p.run.sentSoFar(), now)
+	p.run.books.countAfter(p.check.ID, p.run.sentSoFar(), now)
 	return s, nil
 }
 

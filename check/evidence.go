@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 const (
@@ -105,7 +105,6 @@ func mannerShown(m *wire.Manner) map[string]any {
 	return shown
 }
 
-// fields returns the lines of a header, sorted by name.
 func fields(header http.Header) []wire.Field {
 	var all []wire.Field
 	for _, name := range slices.Sorted(maps.Keys(header)) {

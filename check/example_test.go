@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // A plan says what would be sent, and sends nothing.

@@ -38,7 +38,6 @@ func untilExpired(c *Config) time.Duration {
 	return c.Retention + max(c.Retention/4, expiryMargin)
 }
 
-// remembers repeats a request in the middle of the retention.
 func remembers(ctx context.Context, p *probe, in *intent) finding {
 	since, retention := p.before(ctx), p.run.config.Retention
 	began := time.Now()
@@ -59,7 +58,6 @@ func remembers(ctx context.Context, p *probe, in *intent) finding {
 	return p.repeats(first, again)
 }
 
-// expires repeats a request after the retention, and again if it is still remembered.
 func expires(ctx context.Context, p *probe, a attempt) finding {
 	began, last := time.Now(), a.first
 	for range expiryRounds {

@@ -69,19 +69,16 @@ func skipped(format string, args ...any) finding {
 
 func echo(of, reason string) finding { return finding{verdict: Echo, reason: reason, echoOf: of} }
 
-// saying adds the words of an answer to the reason.
 func (f finding) saying(r reply) finding {
 	f.said = r.words()
 	return f
 }
 
-// after puts words before the reason.
 func (f finding) after(words string) finding {
 	f.reason = words + f.reason
 	return f
 }
 
-// unjudged takes the verdict back.
 func (f finding) unjudged() finding {
 	f.verdict = Incomplete
 	return f
@@ -93,7 +90,6 @@ func (f finding) blaming(r ...reply) finding {
 	return f
 }
 
-// because replaces the reason, and keeps the rest.
 func (f finding) because(format string, args ...any) finding {
 	f.reason = fmt.Sprintf(format, args...)
 	return f

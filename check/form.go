@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // forms returns the checks of a page's form, as a person with a browser uses it.
@@ -35,7 +35,6 @@ func forms() []Check {
 	}
 }
 
-// wantsBrowser requires the profile of a page's form.
 func wantsBrowser(c *Config) string {
 	return unless(c.Profile.Browser, "the profile is not for a page's form")
 }

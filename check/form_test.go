@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // runProfile runs the checks of a profile.
@@ -63,30 +63,6 @@ func runForm(t *testing.T, app *formShop, body string, page check.Page) *check.R
 		Template: check.Template{Method: "POST", URL: url + "/orders", Body: []byte(body)},
 		Page:     &page, Counters: []check.Counter{app}, Only: formChecks(),
 	})
-}
-
-func TestFormShops(t *testing.T) {
-	t.Parallel()
-	const idle = " incomplete: even undisturbed, the request is not carried out (see BASIC-01)"
-	tests := map[mistake][]string{
-		"":          nil,
-		noTokens:    {"FORM-01", "FORM-02", "FORM-03"},
-		tokenOnly:   {"FORM-04"},
-		newCookie:   {"FORM-05"},
-		forgetsGone: {"FORM-03"},
-		errorInPage: {"FORM-02", "FORM-06"},
-		executesNone: {
-			"BASIC-01", "FORM-01" + idle, "FORM-02" + idle, "FORM-03" + idle, "FORM-04" + idle, "FORM-05" + idle, "FORM-06" + idle,
-		},
-	}
-	for m, want := range tests {
-		t.Run(string(m), func(t *testing.T) {
-			t.Parallel()
-			app := newFormShop(m)
-			report := runForm(t, app, "note=Number+{{n}}", check.Page{URL: "/"})
-			wantFaults(t, report, want...)
-		})
-	}
 }
 
 // TestFormPages: a page that answers a form, with a sentence about its repetition and a new token, is the same page; a

@@ -7,7 +7,6 @@ import (
 	"html"
 	"net/http"
 	"sync"
-	"time"
 )
 
 // formShop is an application of pages: a form for orders, with a hidden token in each page, a cookie and a CSRF field,
@@ -26,12 +25,9 @@ type formShop struct {
 type mistake string
 
 const (
-	noTokens     mistake = "the token is ignored"
-	tokenOnly    mistake = "the typed fields do not count"
-	newCookie    mistake = "a page's cookie is of no use to another page"
-	forgetsGone  mistake = "a request is forgotten when its client is gone"
-	errorInPage  mistake = "a repetition shows the form again, with an error"
-	executesNone mistake = "a repetition is accepted, and nothing was done the first time"
+	noTokens    mistake = "the token is ignored"
+	tokenOnly   mistake = "the typed fields do not count"
+	errorInPage mistake = "a repetition shows the form again, with an error"
 )
 
 func newFormShop(m mistake) *formShop {
@@ -62,7 +58,7 @@ func (s *formShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *formShop) page(w http.ResponseWriter, r *http.Request, status int, wrong string) {
 	visitor, err := r.Cookie("visitor")
-	if err != nil || visitor.Value == "old" || s.mistake == newCookie {
+	if err != nil || visitor.Value == "old" {
 		visitor = &http.Cookie{Name: "visitor", Value: rand.Text()}
 		http.SetCookie(w, visitor)
 	}
@@ -98,15 +94,12 @@ func (s *formShop) take(w http.ResponseWriter, r *http.Request) {
 		order = s.orders
 		s.done[key] = order
 	}
-	if s.mistake == executesNone && !again {
-		s.orders--
-	}
 	s.mu.Unlock()
 	if again && s.mistake == errorInPage {
 		s.page(w, r, http.StatusOK, "There is such an order already.")
 		return
 	}
-	s.answer(w, r, key, order, again)
+	s.answer(w, r, order, again)
 }
 
 // fileName returns the name of the form's file; empty for none.
@@ -117,16 +110,7 @@ func fileName(r *http.Request) string {
 	return r.MultipartForm.File["file"][0].Filename
 }
 
-func (s *formShop) answer(w http.ResponseWriter, r *http.Request, key string, order int64, again bool) {
-	if s.mistake == forgetsGone {
-		select {
-		case <-r.Context().Done():
-			s.mu.Lock()
-			delete(s.done, key)
-			s.mu.Unlock()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+func (s *formShop) answer(w http.ResponseWriter, r *http.Request, order int64, again bool) {
 	if !s.shows {
 		http.Redirect(w, r, fmt.Sprintf("/orders/%d", order), http.StatusSeeOther)
 		return

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/report"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // liar answers every request to /things as a test says, and counts itself.

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // intent is one wish: every attempt of it has the same key and the same values.
@@ -35,7 +35,7 @@ type intent struct {
 }
 
 // as returns the same key and values as sent by another user.
-func (s *session) as(in *intent, user *User) *intent {
+func (s *testRun) as(in *intent, user *User) *intent {
 	other := *in
 	other.values = maps.Clone(in.values)
 	if user != nil {
@@ -48,7 +48,6 @@ func (s *session) as(in *intent, user *User) *intent {
 // intent makes a new wish of the main user.
 func (p *probe) intent(ctx context.Context) (*intent, error) { return p.run.newIntent(ctx, p.run.user) }
 
-// intents makes several.
 func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 	all := make([]*intent, n)
 	for i := range all {
@@ -62,16 +61,16 @@ func (p *probe) intents(ctx context.Context, n int) ([]*intent, error) {
 }
 
 // newIntent returns a wish with the page on which it is filled in.
-func (s *session) newIntent(ctx context.Context, user *User) (*intent, error) {
+func (s *testRun) newIntent(ctx context.Context, user *User) (*intent, error) {
 	in, err := s.wish(ctx, user)
 	if err == nil && s.config.Page != nil {
-		in.draft, err = s.open(ctx, s.config.Page, &s.config.Template, in)
+		in.draft, err = s.openPage(ctx, s.config.Page, &s.config.Template, in)
 	}
 	return in, err
 }
 
 // wish fills in everything that distinguishes an intent from all before it, including those of earlier runs.
-func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
+func (s *testRun) wish(ctx context.Context, user *User) (*intent, error) {
 	values := s.freshValues(user)
 	key, err := s.newKey(ctx, user, values)
 	if err != nil {
@@ -81,8 +80,7 @@ func (s *session) wish(ctx context.Context, user *User) (*intent, error) {
 	return in.renamed(key), nil
 }
 
-// newKey makes the key of an intent of that user.
-func (s *session) newKey(ctx context.Context, user *User, values Values) (string, error) {
+func (s *testRun) newKey(ctx context.Context, user *User, values Values) (string, error) {
 	switch {
 	case s.config.NewKey != "":
 		return values.Fill(s.config.NewKey), nil
@@ -97,8 +95,7 @@ func (s *session) newKey(ctx context.Context, user *User, values Values) (string
 	return key, nil
 }
 
-// freshValues returns the values of a new intent, without its key.
-func (s *session) freshValues(user *User) Values {
+func (s *testRun) freshValues(user *User) Values {
 	s.mu.Lock()
 	s.number++
 	s.intents++
@@ -120,7 +117,6 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// renamed returns the same wish under another key.
 func (in *intent) renamed(key string) *intent {
 	copied := *in
 	copied.key, copied.values = key, maps.Clone(in.values)
@@ -135,15 +131,13 @@ func (in *intent) renamed(key string) *intent {
 // run.
 const keyPrefix = "semel-check-"
 
-// random returns n random bytes as text.
 func random(n int) string {
 	raw := make([]byte, n)
 	_, _ = rand.Read(raw) // never fails
 	return hex.EncodeToString(raw)
 }
 
-// mint asks the service for the id of an intent.
-func (s *session) mint(ctx context.Context, user *User, values Values) (string, error) {
+func (s *testRun) mint(ctx context.Context, user *User, values Values) (string, error) {
 	r, err := s.config.Mint.Template.fill(values)
 	if err != nil {
 		return "", err

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // KeyPlace says where the key of an intent goes.
@@ -29,7 +29,6 @@ const (
 	keyNowhere    = "nowhere"  // the service has no keys
 )
 
-// put writes the key into the request.
 func (k KeyPlace) put(r *wire.Request, key string) error {
 	switch k.In {
 	case keyInHeader:
@@ -56,7 +55,6 @@ func (k KeyPlace) put(r *wire.Request, key string) error {
 	return nil
 }
 
-// spell returns a key as it is written in the header.
 func (k KeyPlace) spell(key string) string {
 	if !k.Quoted {
 		return key

@@ -70,7 +70,7 @@ func (p *probe) failsByLength(ctx context.Context, key string, send func(string,
 
 // lookalikes returns a check of two keys that only look alike. The key that is more likely to be refused goes first, so
 // that a refusal is not mistaken for that of a known key. Keys in a header may have to be quoted.
-func lookalikes(quoted bool, vary func(key string) (first, second string)) step {
+func lookalikes(quoted bool, vary func(key string) (first, second string)) checkFunc {
 	return func(ctx context.Context, p *probe) finding {
 		var spell func(string) change
 		if quoted && p.run.config.Key.In == keyInHeader {

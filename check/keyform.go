@@ -17,7 +17,6 @@ const maxKeyForms = 3
 // bareUUID is the form of keys that many frameworks take alone.
 const bareUUID = "{{uuid}}"
 
-// otherForms returns the forms in which services also expect keys.
 func (c *Config) otherForms() []keyForm {
 	if c.Key.In != keyInHeader || c.Profile.Webhook || c.Template.Has("minted") || c.Template.Has("key") {
 		return nil
@@ -29,7 +28,6 @@ func (c *Config) otherForms() []keyForm {
 	return forms
 }
 
-// says names the form by its flags.
 func (f keyForm) says() string {
 	text := "keys in quotes"
 	if !f.quoted {
@@ -65,13 +63,13 @@ func (p *probe) tryForms(ctx context.Context, s *sample) error {
 		got := p.send(ctx, "one intent, with another form of key", in)
 		if got.fine() && p.detour(got) == "" {
 			s.a, s.first = in, got
-			p.run.note("Keys as configured are answered %s, so the checks use the form that the service takes: give %s to say so. Checks of how keys are spelled send their own.", refusal, form.says())
+			p.run.addNote("Keys as configured are answered %s, so the checks use the form that the service takes: give %s to say so. Checks of how keys are spelled send their own.", refusal, form.says())
 			return nil
 		}
 	}
 	config.Key.Quoted, config.NewKey = was.quoted, was.newKey
 	if len(config.otherForms()) > 0 {
-		p.run.note("Other forms of keys are refused as well: raw ones, those in quotes, and UUIDs (--raw-key, --key '{{uuid}}').")
+		p.run.addNote("Other forms of keys are refused as well: raw ones, those in quotes, and UUIDs (--raw-key, --key '{{uuid}}').")
 	}
 	return nil
 }

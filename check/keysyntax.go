@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // longKeys returns the lengths that KEY-06 tries, in bytes. They are common limits of columns and indexes.
@@ -80,12 +80,10 @@ func wantsUnsigned(c *Config) string {
 	return cmp.Or(unless(!c.Profile.Webhook, "a delivery has the one id that its sender signed"), wantsHeader(c))
 }
 
-// wantsQuoted requires keys that are Strings of RFC 8941.
 func wantsQuoted(c *Config) string {
 	return cmp.Or(wantsHeader(c), unless(c.Key.Quoted, "keys are raw with this profile"))
 }
 
-// spelled sends the given value in the key's header.
 func (p *probe) spelled(value string) change { return withHeader(p.run.config.Key.Name, value) }
 
 // refusedWell reports whether a request was refused with 4xx and had no effect.
@@ -130,7 +128,6 @@ func (p *probe) expectRefusal(ctx context.Context, label string, spell spelling)
 // spelling spells the key of an intent.
 type spelling func(*probe, *intent) change
 
-// inTwoLines adds a second key.
 func inTwoLines(p *probe, in *intent) change {
 	key := p.run.config.Key
 	return func(r *wire.Request) { r.Add(key.Name, key.spell(in.key+"-2")) }
@@ -140,8 +137,7 @@ func withControlByte(p *probe, in *intent) change {
 	return p.spelled(p.run.config.Key.spell(in.key + "\x01"))
 }
 
-// refusesKey returns a check of a key that must be refused.
-func refusesKey(label string, spell spelling) step {
+func refusesKey(label string, spell spelling) checkFunc {
 	return func(ctx context.Context, p *probe) finding {
 		_, f := p.expectRefusal(ctx, label, spell)
 		return f
@@ -264,7 +260,7 @@ func refusesMalformed(ctx context.Context, p *probe) finding {
 }
 
 // takesLongKey sends a key of that length twice.
-func takesLongKey(length int) step {
+func takesLongKey(length int) checkFunc {
 	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		in = in.renamed(stretched(in.key, length))
 		since := p.before(ctx)

@@ -30,7 +30,6 @@ const (
 	maxCounted = 200 // intents that are counted again at the end
 )
 
-// remember keeps the count of a single intent.
 func (l *ledger) remember(one counted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +49,6 @@ func (l *ledger) forget(in *intent) {
 	l.last = slices.DeleteFunc(l.last, func(had counted) bool { return had.in.akin(in) })
 }
 
-// single returns the counts of single intents.
 func (l *ledger) single() []counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,15 +60,14 @@ func (in *intent) akin(other *intent) bool {
 	return in.key == other.key || in.values["n"] == other.values["n"]
 }
 
-// close records a count at the end of a step.
-func (l *ledger) close(where string, sent int, counts []int64) {
+func (l *ledger) countAfter(where string, sent int, counts []int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counts, l.sent, l.where = slices.Clone(counts), sent, where
 }
 
-// open records a count at the beginning of a step, and compares it with the last one if nothing was sent in between.
-func (l *ledger) open(where string, sent int, counts []int64) {
+// countBefore records a count at the beginning of a step, and compares it with the last one if nothing was sent in between.
+func (l *ledger) countBefore(where string, sent int, counts []int64) {
 	l.mu.Lock()
 	if l.counts != nil && l.sent == sent && len(l.late) < maxLate {
 		for i := range counts {
@@ -80,17 +77,15 @@ func (l *ledger) open(where string, sent int, counts []int64) {
 		}
 	}
 	l.mu.Unlock()
-	l.close(where, sent, counts)
+	l.countAfter(where, sent, counts)
 }
 
-// stale reports whether requests were sent since the last count.
 func (l *ledger) stale(sent int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent != sent
 }
 
-// drift returns the changes for which nothing was sent.
 func (l *ledger) drift() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

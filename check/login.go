@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/webform"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // logIn logs every user in, once, and checks that all {{var:NAME}} of the request then have a value.
-func (s *session) logIn(ctx context.Context) error {
+func (s *testRun) logIn(ctx context.Context) error {
 	if s.config.Login != nil {
 		if s.user == nil {
 			s.user = &User{}
@@ -45,7 +45,7 @@ func (s *session) logIn(ctx context.Context) error {
 }
 
 // openJars gives every user without log-in cookies a jar for those of pages.
-func (s *session) openJars() {
+func (s *testRun) openJars() {
 	if s.jars == nil {
 		s.jars = map[*User]http.CookieJar{}
 	}
@@ -57,7 +57,7 @@ func (s *session) openJars() {
 }
 
 // logInAs sends the log-in of one user, and returns the user with the values from its answer.
-func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
+func (s *testRun) logInAs(ctx context.Context, user *User) (*User, error) {
 	login := s.config.Login
 	known := &User{Header: user.Header, Values: maps.Clone(user.Values)}
 	if known.Values == nil {
@@ -92,12 +92,12 @@ func (s *session) logInAs(ctx context.Context, user *User) (*User, error) {
 }
 
 // logInRequest returns the request that logs the user in: the template, or its page's form filled in from the template.
-func (s *session) logInRequest(ctx context.Context, user *User) (*wire.Request, error) {
+func (s *testRun) logInRequest(ctx context.Context, user *User) (*wire.Request, error) {
 	login := s.config.Login
 	in := &intent{values: user.Values, user: user}
 	if login.Page != nil {
 		var err error
-		if in.draft, err = s.open(ctx, login.Page, &login.Template, in); err != nil {
+		if in.draft, err = s.openPage(ctx, login.Page, &login.Template, in); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +129,7 @@ func (p *Page) shownAgain(answer *wire.Answer, sent *wire.Request, t *Template) 
 }
 
 // knowsPlaces rejects a run whose requests would still contain {{var:NAME}}.
-func (s *session) knowsPlaces(who string, user *User) error {
+func (s *testRun) knowsPlaces(who string, user *User) error {
 	texts := s.config.Template.texts()
 	if s.config.Page != nil {
 		texts = append(texts, s.config.Page.URL)
@@ -181,7 +181,6 @@ func setCookies(r *wire.Request, cookies []*http.Cookie) {
 	r.Set("Cookie", strings.Join(lines, "; "))
 }
 
-// cookieText returns a cookie as it is written in the Cookie header.
 func cookieText(c *http.Cookie) string {
 	if c.Quoted {
 		return c.Name + `="` + c.Value + `"`
@@ -190,7 +189,7 @@ func cookieText(c *http.Cookie) string {
 }
 
 // cookies returns those that the user's requests carry now; none for users that never logged in.
-func (s *session) cookies(user *User, values Values) []*http.Cookie {
+func (s *testRun) cookies(user *User, values Values) []*http.Cookie {
 	jar := s.jars[user]
 	at, err := parseTarget(values.Fill(s.config.Template.URL))
 	if jar == nil || err != nil {
@@ -200,7 +199,7 @@ func (s *session) cookies(user *User, values Values) []*http.Cookie {
 }
 
 // keepCookies remembers what an answer sets, for later intents of its user.
-func (s *session) keepCookies(in *intent, r *wire.Request, answer *wire.Answer) {
+func (s *testRun) keepCookies(in *intent, r *wire.Request, answer *wire.Answer) {
 	if jar := s.jars[in.user]; jar != nil && answer != nil && !in.loggedOut {
 		store(jar, r, answer)
 	}
@@ -215,7 +214,7 @@ func store(jar http.CookieJar, r *wire.Request, answer *wire.Answer) bool {
 
 // anonymise removes everything that identifies the user: cookies, and either the headers that the configuration names
 // for that, or those that services usually read.
-func (s *session) anonymise(r *wire.Request) {
+func (s *testRun) anonymise(r *wire.Request) {
 	r.Del("Cookie")
 	if s.config.Login == nil && (s.user == nil || len(s.user.Header) == 0) {
 		for _, name := range []string{"Authorization", "X-Api-Key", "apikey", "X-Auth-Token"} {

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
 func lostAnswers() []Check {
-	lost := func(id, says, source, advice string, run step) Check {
+	lost := func(id, says, source, advice string, run checkFunc) Check {
 		return row(id, LevelMust, byCount, says, source, advice, sends(1+settledTries), always, run)
 	}
 	const (
@@ -57,7 +57,7 @@ const (
 )
 
 // needsBody skips requests without a body: there is nothing to cut or slow down.
-func needsBody(run step) step {
+func needsBody(run checkFunc) checkFunc {
 	return func(ctx context.Context, p *probe) finding {
 		r, err := p.request(p.run.sample.a)
 		switch {
@@ -72,7 +72,7 @@ func needsBody(run step) step {
 
 // retried loses an attempt in that manner, and retries after the service has had time to notice: retries that overtake
 // the first attempt are left to LOST-07.
-func retried(m wire.Manner) step {
+func retried(m wire.Manner) checkFunc {
 	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		since := p.before(ctx)
 		p.sendIn(ctx, "lost", m, in)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // marks identify an answer among those to other intents: they are in no answer of the sample, and were not in the
@@ -18,13 +18,11 @@ type marks struct {
 	ids      []spot
 }
 
-// empty reports whether nothing identifies the answer.
 func (m marks) empty() bool { return m.location == "" && m.body == nil && len(m.ids) == 0 }
 
 // minMark is the least length of a text or number that is searched for anywhere.
 const minMark = 8
 
-// marks returns what identifies an answer.
 func (p *probe) marks(r reply) marks {
 	var m marks
 	if !r.answered() {
@@ -56,7 +54,6 @@ func (p *probe) marks(r reply) marks {
 	return m
 }
 
-// othersThan returns the answers of the sample that belong to other intents.
 func (p *probe) othersThan(r reply) []reply {
 	if p.run.sample == nil {
 		return nil
@@ -87,7 +84,6 @@ func (s spot) isOwnID() bool {
 	return len(words) == 1 && anyOf(words, "id", "uuid", "guid")
 }
 
-// isLink reports whether the value is a link.
 func (s spot) isLink() bool {
 	return strings.HasPrefix(s.value, "/") || strings.Contains(s.value, "://")
 }
@@ -176,7 +172,6 @@ func (p *probe) resembles(first, other reply) resemblance {
 	return resemblance{}
 }
 
-// sameBody reports whether two answers have the same whole body.
 func (p *probe) sameBody(first, other reply) bool {
 	c := p.compare(first, other)
 	return c.same() && !c.partial

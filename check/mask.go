@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // masker removes secrets from a complete report, once, so that no way of printing it can forget to. It recognises a
@@ -173,7 +173,6 @@ func (m *masker) cookies(set bool, value string) string {
 	return strings.Join(parts, ";")
 }
 
-// learnCredentials learns the secret after the name of the scheme.
 func (m *masker) learnCredentials(value string) {
 	scheme, credentials, _ := strings.Cut(value, " ")
 	m.hide(credentials)
@@ -239,7 +238,6 @@ func replaceGroups(in *regexp.Regexp, text string, by func([]string) string) str
 	return in.ReplaceAllStringFunc(text, func(found string) string { return by(in.FindStringSubmatch(found)) })
 }
 
-// oneTag hides the value of an input with the name of a secret.
 func (m *masker) oneTag(tag string) string {
 	name := m.tagName.FindStringSubmatch(tag)
 	if name == nil || !m.secret(name[1]) {
@@ -308,7 +306,6 @@ func (m *masker) ifSecret(name, value string) string {
 	return m.hide(strings.Trim(value, `"'`))
 }
 
-// secret reports whether a value of this name is secret.
 func (m *masker) secret(name string) bool {
 	name = normal(name)
 	switch {

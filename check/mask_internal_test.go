@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // A reason holds its values in fields: whatever its sentence says, those of a place with the name of a secret are hidden, even where
@@ -20,7 +20,7 @@ func TestReasonsHideSecretsInAnyWords(t *testing.T) {
 	if err := config.complete(); err != nil {
 		t.Fatal(err)
 	}
-	p := &probe{run: newSession(&config)}
+	p := &probe{run: newTestRun(&config)}
 	answered := func(id, pin, location, etag string) reply {
 		header := http.Header{"Content-Type": {"application/json"}, "Location": {location}, "Etag": {etag}}
 		return reply{Answer: &wire.Answer{Status: http.StatusOK, Header: header, Body: []byte(`{"token_id":"` + id + `","pin":` + pin + `}`)}}

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // parrot is a service that repeats every secret it receives, in its answer's body, in Location and in a cookie.

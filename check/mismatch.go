@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 const fingerprintIt = "Record a fingerprint of the request along with its key (method, path, query, content type, body), and refuse a known key that comes with another one with 422."
@@ -55,12 +55,10 @@ func mismatches() []Check {
 	}
 }
 
-// onePerKey requires a service where a key has at most one effect.
 func onePerKey(c *Config) string {
 	return cmp.Or(unless(!c.Profile.MismatchNew, "another request is an intent of its own with this profile, even under a known key"), wantsKey(c))
 }
 
-// comparesPayload requires a service that compares requests.
 func comparesPayload(c *Config) string {
 	return cmp.Or(unless(!c.Profile.MismatchIgnored, "only the key counts with this profile"), onePerKey(c))
 }
@@ -86,7 +84,7 @@ type variant func(p *probe, in *intent) (*intent, change, finding)
 
 // mismatched returns a check that sends an intent and then a variant of it, which must have no effect if it is refused
 // or if the check needs a counter.
-func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attempt, other second) finding) step {
+func mismatched(vary variant, judge func(ctx context.Context, p *probe, a attempt, other second) finding) checkFunc {
 	return withAttempt(func(ctx context.Context, p *probe, a attempt) finding {
 		in, change, f := vary(p, a.in)
 		if !f.ok() {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/semel-dev/semel/internal/check/webform"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 var errNoBody = errors.New("the request has no body")
@@ -62,7 +62,6 @@ func alteredBody(r *wire.Request, key string) ([]byte, error) {
 	return append(bytes.Clone(r.Body), 'x'), nil
 }
 
-// alteredForm changes one field.
 func alteredForm(body []byte, key string) ([]byte, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {

@@ -18,7 +18,6 @@ func (r reply) passing() bool {
 	return !r.answered() || r.busy() || r.in(http.StatusBadGateway, http.StatusGatewayTimeout) || r.isPage()
 }
 
-// isPage reports whether the answer is a page for people.
 func (r reply) isPage() bool { return r.fine() && r.media() == "text/html" }
 
 func (r reply) media() string {
@@ -70,8 +69,7 @@ func (p *probe) restsOn(f *finding) []reply {
 	return p.replies
 }
 
-// hear remembers the answer to a plain request that was not carried out.
-func (s *session) hear(r reply) {
+func (s *testRun) hear(r reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.noise == nil {
@@ -88,7 +86,7 @@ const (
 )
 
 // grant returns the wait that an answer asks for, as far as the run has patience.
-func (s *session) grant(r reply) time.Duration {
+func (s *testRun) grant(r reply) time.Duration {
 	if !r.answered() {
 		return 0
 	}
@@ -101,7 +99,7 @@ func (s *session) grant(r reply) time.Duration {
 }
 
 // withdraw turns failures that rest on noise into results that are not judged.
-func (s *session) withdraw(results []Result) {
+func (s *testRun) withdraw(results []Result) {
 	for i := range results {
 		one := &results[i]
 		at := slices.IndexFunc(one.rests, func(kind string) bool { return s.noise[kind] })

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -63,7 +63,6 @@ func survivesRestart(ctx context.Context, p *probe, a attempt) finding {
 	return p.repeats(a.first, again)
 }
 
-// killedWithoutDouble kills the service at several moments of a request and counts the effects.
 func killedWithoutDouble(ctx context.Context, p *probe) finding {
 	remark := passed()
 	for round := range killRounds {
@@ -94,7 +93,6 @@ func killedWithoutDouble(ctx context.Context, p *probe) finding {
 	return remark
 }
 
-// killedWithAnswer kills the service at several moments of a request and judges the answers that the client gets.
 func killedWithAnswer(ctx context.Context, p *probe) finding {
 	remark := passed()
 	for round := range killRounds {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/webform"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // Page is the page with the form that is submitted. Every intent begins with a visit to it, and takes the form's hidden
@@ -28,7 +28,6 @@ type Page struct {
 // maxPageRedirects bounds how often a page may lead to another one.
 const maxPageRedirects = 5
 
-// validate reports what is wrong with the page, and what to do.
 func (p *Page) validate(t *Template) error {
 	at := Template{Method: http.MethodGet, URL: p.URL}
 	if err := at.Validate(); err != nil {
@@ -38,7 +37,6 @@ func (p *Page) validate(t *Template) error {
 	return err
 }
 
-// typed returns the fields of the template's body, with their places.
 func (t *Template) typed() ([]webform.Field, error) {
 	r := wire.Request{Header: t.Header}
 	fields, err := webform.ParseBody(r.Value("Content-Type"), t.Body)
@@ -56,8 +54,8 @@ type draft struct {
 	boundary string
 }
 
-// open visits the page on which the template is filled in, and keeps the cookies that it sets.
-func (s *session) open(ctx context.Context, at *Page, t *Template, in *intent) (*draft, error) {
+// openPage visits the page on which the template is filled in, and keeps the cookies that it sets.
+func (s *testRun) openPage(ctx context.Context, at *Page, t *Template, in *intent) (*draft, error) {
 	r, err := t.fill(in.values)
 	if err != nil {
 		return nil, err
@@ -107,7 +105,7 @@ func navigates(r *wire.Request, site string) {
 }
 
 // visit gets a page, and follows redirects on the same host. Afterwards the request has the last URL.
-func (s *session) visit(ctx context.Context, r *wire.Request, user *User) (*wire.Answer, error) {
+func (s *testRun) visit(ctx context.Context, r *wire.Request, user *User) (*wire.Answer, error) {
 	jar, own := s.jars[user], r.Value("Cookie")
 	for range maxPageRedirects + 1 {
 		if r.Del("Cookie"); own != "" {
@@ -143,7 +141,6 @@ func sameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(wire.Address(a), wire.Address(b))
 }
 
-// choose finds the form on the page, and presses its button.
 func (p *Page) choose(page *webform.Page, t *Template, endpoint *url.URL) (*webform.Submission, error) {
 	typed, err := t.typed()
 	if err != nil {
@@ -202,7 +199,6 @@ func (in *intent) submit(r *wire.Request, t *Template) error {
 	return nil
 }
 
-// fields returns the fields of the form as they are sent.
 func (d *draft) fields(typed []webform.Field, values Values) []webform.Field {
 	places := map[string]bool{}
 	for _, f := range typed {
@@ -231,7 +227,6 @@ func fieldTexts(f webform.Field) []string {
 	return []string{f.Value, f.File.Name}
 }
 
-// filledField returns the field with its places filled.
 func filledField(f webform.Field, values Values) webform.Field {
 	f.Value = values.Fill(f.Value)
 	if f.File != nil {

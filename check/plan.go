@@ -76,7 +76,7 @@ func result(check *Check, f finding) Result {
 // Run sends the requests. It returns an error only if nothing could be tested: the service was down, or the log-in
 // failed. If the context ends, Run returns the report so far along with its error.
 func (p *Plan) Run(ctx context.Context) (*Report, error) {
-	s := newSession(p.config)
+	s := newTestRun(p.config)
 	s.allowed, s.controls, s.reruns = p.Requests, p.controls, p.reruns
 	report := &Report{
 		Target: p.config.Template.Method + " " + p.config.Template.URL, Profile: p.config.Profile.Name,
@@ -111,7 +111,6 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	return report, err
 }
 
-// inOrder sorts results into the order of the catalogue.
 func inOrder(results []Result) []Result {
 	place := map[string]int{}
 	for i, check := range Catalog() {
@@ -121,7 +120,7 @@ func inOrder(results []Result) []Result {
 	return results
 }
 
-func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
+func (p *Plan) each(ctx context.Context, s *testRun, report *Report) error {
 	if err := s.logIn(ctx); err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func (p *Plan) each(ctx context.Context, s *session, report *Report) error {
 }
 
 // one runs a check, unless the service is not able to be judged.
-func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
+func (p *Plan) one(ctx context.Context, s *testRun, check *Check) Result {
 	if f := p.ready(ctx, s, check); !f.ok() {
 		return result(check, f)
 	}
@@ -192,7 +191,7 @@ func (p *Plan) one(ctx context.Context, s *session, check *Check) Result {
 
 // ready passes if plain requests are carried out, as far as is known. If they were not after the last check, it waits
 // until they are; after several checks for which they never are, the run is over.
-func (p *Plan) ready(ctx context.Context, s *session, check *Check) finding {
+func (p *Plan) ready(ctx context.Context, s *testRun, check *Check) finding {
 	switch {
 	case s.died != nil:
 		return incomplete("the service stopped answering: %v", s.died)
@@ -219,7 +218,7 @@ func (p *Plan) ready(ctx context.Context, s *session, check *Check) finding {
 }
 
 // runAgain runs a check once more. A failure counts only if it is seen twice.
-func (p *Plan) runAgain(ctx context.Context, s *session, first *probe, f finding) finding {
+func (p *Plan) runAgain(ctx context.Context, s *testRun, first *probe, f finding) finding {
 	most := first.check.requests(p.config)
 	if most > s.reruns {
 		if f.verdict == Fail {

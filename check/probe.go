@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // probe gives one check access to the service. It is safe for concurrent use.
 type probe struct {
-	run   *session
+	run   *testRun
 	check *Check
 
 	mu        sync.Mutex // guards the fields below
@@ -71,7 +71,6 @@ func (r reply) judged() finding {
 	return passed()
 }
 
-// in reports whether the answer has one of the statuses.
 func (r reply) in(statuses ...int) bool { return r.answered() && slices.Contains(statuses, r.Status) }
 
 // String describes a reply for reasons.
@@ -135,12 +134,10 @@ func (p *probe) requestOf(t *Template, in *intent, changes ...change) (*wire.Req
 	return &r, nil
 }
 
-// send sends a whole attempt of the intent.
 func (p *probe) send(ctx context.Context, label string, in *intent, changes ...change) reply {
 	return p.sendIn(ctx, label, wire.Manner{}, in, changes...)
 }
 
-// sendIn sends an attempt of the intent in that manner.
 func (p *probe) sendIn(ctx context.Context, label string, m wire.Manner, in *intent, changes ...change) reply {
 	r, err := p.request(in, changes...)
 	if err != nil {
@@ -160,7 +157,7 @@ func (p *probe) deliver(ctx context.Context, label string, in *intent, r *wire.R
 // deliverBy is deliver with another client, such as one that uses a relay.
 func (p *probe) deliverBy(ctx context.Context, client *wire.Client, label string, in *intent, r *wire.Request, m *wire.Manner) reply {
 	for {
-		if err := p.take(); err != nil {
+		if err := p.spend(); err != nil {
 			return reply{err: err}
 		}
 		if err := p.run.pace.Wait(ctx); err != nil {
@@ -193,13 +190,13 @@ func (p *probe) lost(err error) {
 	}
 }
 
-func (p *probe) take() error {
+func (p *probe) spend() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sent >= p.allowed {
 		return errBudget
 	}
-	if err := p.run.take(); err != nil {
+	if err := p.run.spend(); err != nil {
 		return err
 	}
 	p.sent++
@@ -225,7 +222,7 @@ func (p *probe) together(n int, send func(i int) reply) []reply {
 }
 
 // waitOut waits for as long as a 429 says, within reason and if spare requests are left.
-func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
+func (s *testRun) waitOut(ctx context.Context, answer *wire.Answer) bool {
 	wait, ok := retryAfter(answer.Header)
 	if !ok || wait > maxRetryAfter {
 		return false
@@ -237,11 +234,10 @@ func (s *session) waitOut(ctx context.Context, answer *wire.Answer) bool {
 	if enough {
 		return false
 	}
-	s.note("The service answered 429, and requests were repeated after the wait that it asked for: a lower rate avoids this.")
+	s.addNote("The service answered 429, and requests were repeated after the wait that it asked for: a lower rate avoids this.")
 	return waiting.Sleep(ctx, max(time.Second, wait))
 }
 
-// withBody replaces the body.
 func withBody(body []byte) change { return func(r *wire.Request) { r.Body = body } }
 
 // withHeader replaces all lines of a header by one.
@@ -249,5 +245,4 @@ func withHeader(name, value string) change {
 	return func(r *wire.Request) { r.Set(name, value) }
 }
 
-// withoutHeader removes a header.
 func withoutHeader(name string) change { return func(r *wire.Request) { r.Del(name) } }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // TestBudgetIsEnforced: the announced number is a limit. No check of the catalogue exceeds it, so this one is made to:
@@ -28,7 +28,7 @@ func TestBudgetIsEnforced(t *testing.T) {
 			if err := config.complete(); err != nil {
 				t.Fatal(err)
 			}
-			s := newSession(&config)
+			s := newTestRun(&config)
 			s.allowed = budget.run
 			greedy := &probe{run: s, check: &Check{ID: "GREEDY-01"}, allowed: budget.check}
 			in, err := greedy.intent(t.Context())

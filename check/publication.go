@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // wellKnown is the path of a policy that nothing links to.

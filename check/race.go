@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -54,7 +54,6 @@ func concurrency() []Check {
 // fixed returns n, bounded by the requests allowed at once.
 func fixed(n int) func(*Config) int { return func(c *Config) int { return atOnce(c, n) } }
 
-// race sends n attempts of an intent at once.
 func (p *probe) race(ctx context.Context, in *intent, n int) []reply {
 	return p.volley(ctx, "racer", slices.Repeat([]*intent{in}, n)...)
 }
@@ -68,7 +67,7 @@ func (p *probe) outcomeOf(ctx context.Context, in *intent, replies []reply) repl
 	return p.untilSettled(ctx, "again", in)
 }
 
-func oneEffect(n func(*Config) int) step {
+func oneEffect(n func(*Config) int) checkFunc {
 	return withIntent(func(ctx context.Context, p *probe, in *intent) finding {
 		since := p.before(ctx)
 		return p.cameToOne(ctx, since, in, p.race(ctx, in, n(p.run.config)))
@@ -166,7 +165,7 @@ func oneEffectOverH2(ctx context.Context, p *probe, in *intent) finding {
 
 // stream sends a request over HTTP/2, counts it, and keeps it as evidence.
 func (p *probe) stream(ctx context.Context, over *wire.H2, in *intent, r *wire.Request) reply {
-	if err := p.take(); err != nil {
+	if err := p.spend(); err != nil {
 		return reply{err: err}
 	}
 	within, cancel := context.WithTimeout(ctx, p.run.config.Timeout)

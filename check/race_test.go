@@ -9,31 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/semelhttp"
-	"github.com/semel-dev/semel/store/memstore"
 )
-
-// TestRacesPassWhereFewMayWait: those that may not wait are refused.
-func TestRacesPassWhereFewMayWait(t *testing.T) {
-	t.Parallel()
-	store := memstore.New(nil)
-	t.Cleanup(func() { _ = store.Close() })
-	guard, err := semel.New(store, &semel.Options{WaitersPerKey: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = guard.Close() })
-	door, err := semelhttp.New(guard, semelhttp.ScopeBy(account), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	app := &booth{takes: 30 * time.Millisecond}
-	report := visit(t, app, front(app, door.Handler(app)), nil)
-	failsOnly(t, report)
-	passes(t, report, "RACE-06", "RACE-07", "RACE-09")
-}
 
 // locker answers from its own map, and makes one mistake.
 type locker struct {

@@ -22,19 +22,12 @@ type receiver struct {
 
 	mu      sync.Mutex
 	effects int64
-	fails   int               // calls of the dependency that are still to fail
-	seen    map[string]bool   // ids; true when their request was done
-	failed  map[string]bool   // ids of payloads that ask for a failure, and got it
-	firsts  map[string]string // the id under which a key came first
+	fails   int             // calls of the dependency that are still to fail
+	seen    map[string]bool // ids; true when their request was done
+	failed  map[string]bool // ids of payloads that ask for a failure, and got it
 }
 
-const (
-	marksFirst     mistake = "an id is seen before it succeeds"
-	cutsID         mistake = "ids are cut"
-	timeInKey      mistake = "the time is a part of the id"
-	noDedup        mistake = "ids are ignored"
-	sameValuesOnce mistake = "no mistake: the application takes the same values once"
-)
+const marksFirst mistake = "an id is seen before it succeeds"
 
 func newReceiver(m mistake) *receiver {
 	return &receiver{mistake: m, secret: []byte("secret"), prefix: "Webhook-", seen: map[string]bool{}, failed: map[string]bool{}}
@@ -97,69 +90,39 @@ func (s *receiver) process(id, payload string) error {
 	return nil
 }
 
-func (s *receiver) key(r *http.Request, payload string) string {
-	id := r.Header.Get(s.prefix + "Id")
-	switch s.mistake { //nolint:exhaustive // the others are made elsewhere.
-	case cutsID:
-		return id[:30]
-	case sameValuesOnce:
-		return payload
-	case timeInKey:
-		return id + r.Header.Get(s.prefix+"Timestamp")
-	case noDedup:
-		return id + strconv.FormatInt(time.Now().UnixNano(), 10)
-	}
-	return id
-}
-
 // ServeHTTP answers 409 while the first is running, and remembers an id when its request is done.
 func (s *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	payload, _ := io.ReadAll(r.Body)
-	if ids := r.Header.Values(s.prefix + "Id"); len(ids) != 1 || ids[0] == "" {
+	ids := r.Header.Values(s.prefix + "Id")
+	if len(ids) != 1 || ids[0] == "" {
 		http.Error(w, "one id is needed", http.StatusBadRequest)
 		return
 	}
-	key := s.key(r, string(payload))
+	id := ids[0]
 	s.mu.Lock()
-	done, known := s.seen[key]
+	done, known := s.seen[id]
 	if !known {
-		s.seen[key] = s.mistake == marksFirst
+		s.seen[id] = s.mistake == marksFirst
 	}
 	s.mu.Unlock()
 	switch {
 	case known && !done:
 		http.Error(w, "known", http.StatusConflict)
-	case known && s.mistake == sameValuesOnce && r.Header.Get(s.prefix+"Id") != s.first(key, ""):
-		http.Error(w, "there is such an event", http.StatusUnprocessableEntity)
 	case known:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		s.first(key, r.Header.Get(s.prefix+"Id"))
-		s.finish(w, key, r.Header.Get(s.prefix+"Id"), string(payload))
+		s.finish(w, id, string(payload))
 	}
 }
 
-// first returns the id under which a key came first.
-func (s *receiver) first(key, id string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.firsts == nil {
-		s.firsts = map[string]string{}
-	}
-	if id != "" {
-		s.firsts[key] = id
-	}
-	return s.firsts[key]
-}
-
-func (s *receiver) finish(w http.ResponseWriter, key, id, payload string) {
+func (s *receiver) finish(w http.ResponseWriter, id, payload string) {
 	err := s.process(id, payload)
 	s.mu.Lock()
 	switch {
 	case err == nil:
-		s.seen[key] = true
+		s.seen[id] = true
 	case s.mistake != marksFirst:
-		delete(s.seen, key)
+		delete(s.seen, id)
 	}
 	s.mu.Unlock()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"mime"
 
-	"github.com/semel-dev/semel/internal/check/webform"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func refusals() []Check {
@@ -25,7 +25,6 @@ func refusals() []Check {
 	}
 }
 
-// canBeBroken requires a request that can be made invalid.
 func canBeBroken(c *Config) string {
 	return unless(c.Invalid != nil || len(c.Template.Body) >= 2,
 		"the request has no body that could be made invalid, and no invalid request was given")

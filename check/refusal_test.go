@@ -4,29 +4,14 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func onlyRefusals(c *check.Config) { c.Only = []string{"ERR-01", "ERR-02", "ERR-05"} }
 
-func TestRefusalsPassWhetherRememberedOrNot(t *testing.T) {
+func TestRefusalsAreSkippedWhereNothingIsInvalid(t *testing.T) {
 	t.Parallel()
-	t.Run("remembered", func(t *testing.T) {
-		t.Parallel()
-		app := &booth{}
-		report := visit(t, app, guarded(t, app, semel.Policy{}, nil), onlyRefusals)
-		failsOnly(t, report)
-		passes(t, report, "ERR-01", "ERR-02", "ERR-05")
-	})
-	t.Run("judged anew", func(t *testing.T) {
-		t.Parallel()
-		app := &booth{}
-		report := visit(t, app, front(app, newLocker(app, forgetsRefusals)), onlyRefusals)
-		failsOnly(t, report)
-		passes(t, report, "ERR-01", "ERR-02", "ERR-05")
-	})
 	t.Run("without a body", func(t *testing.T) {
 		t.Parallel()
 		app := &booth{}
@@ -50,34 +35,6 @@ func TestRefusalsPassWhetherRememberedOrNot(t *testing.T) {
 			t.Errorf("passed: %v", got)
 		}
 	})
-}
-
-// forgetsRefusals records successes only.
-func forgetsRefusals(l *locker, w http.ResponseWriter, r *http.Request, name string) {
-	if answer, ok := l.find(name); ok {
-		answer.write(w)
-		return
-	}
-	answer := record(l.app, r)
-	if answer.status < 300 {
-		l.settle(name, answer)
-	}
-	answer.write(w)
-}
-
-// stuck marks a key as running, and keeps it when the request is refused.
-func stuck(l *locker, w http.ResponseWriter, r *http.Request, name string) {
-	if l.begin(name) != nil {
-		http.Error(w, "still running", http.StatusInternalServerError)
-		return
-	}
-	record(l.app, r).write(w)
-}
-
-func TestRefusalsFail(t *testing.T) {
-	t.Parallel()
-	app := &booth{}
-	failsOnly(t, visit(t, app, front(app, newLocker(app, stuck)), onlyRefusals), "ERR-01", "ERR-02")
 }
 
 // TestRefusalsWithTheKeyInTheBody: the request may be made invalid at the place of its key.

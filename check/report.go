@@ -3,7 +3,7 @@ package check
 import (
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // Report is the result of a run, with secrets masked.

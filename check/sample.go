@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -25,7 +25,6 @@ type sample struct {
 // sampleCheck judges the sample.
 const sampleCheck = "BASIC-01"
 
-// replies returns both answers, in the order in which they came.
 func (s *sample) replies() []reply { return []reply{s.first, s.other} }
 
 const (
@@ -36,7 +35,6 @@ const (
 	samplePause = 250 * time.Millisecond
 )
 
-// sendSample sends a request of the sample, and again while the service is busy.
 func (p *probe) sendSample(ctx context.Context, label string, in *intent) reply {
 	got, wait := p.send(ctx, label, in), samplePause
 	for range sampleTries - 1 {
@@ -70,7 +68,7 @@ func (p *probe) takeSample(ctx context.Context, since tally) (*sample, error) {
 	s.other = p.sendSample(ctx, "another intent", s.b)
 	s.effects = p.effects(ctx, since, sampleRequests, sampleRequests, s.a, s.b)
 	if !p.run.config.Template.Varies() && (s.effects.verdict == Fail || !s.other.fine()) {
-		p.run.note("the request is the same for every intent, as it has no place: write {{n}} or {{uuid}} where intents should differ")
+		p.run.addNote("the request is the same for every intent, as it has no place: write {{n}} or {{uuid}} where intents should differ")
 	}
 	if s.effects.verdict == Fail && s.refused().ok() {
 		p.doubtSample(ctx, s, since)

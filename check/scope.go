@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/check/internal/place"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -29,12 +29,10 @@ func scopes() []Check {
 	}
 }
 
-// wantsOther requires a second user.
 func wantsOther(c *Config) string {
 	return cmp.Or(unless(c.Other != nil, "no other user was given"), wantsKey(c))
 }
 
-// wantsOtherKey requires a service where one user's key may come with other content.
 func wantsOtherKey(c *Config) string {
 	return cmp.Or(wantsOther(c), unless(c.Key.In != keyInTemplate, "the key is the id of the created resource, which all users share"))
 }

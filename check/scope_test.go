@@ -6,7 +6,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // knowing answers from a map with the given names; stranger handles an answer that belongs to another user.

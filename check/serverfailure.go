@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -52,7 +52,6 @@ func canRecover(c *Config) string {
 	)
 }
 
-// failsHonestly sends the failing request, and retries twice.
 func failsHonestly(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first := p.sendOf(ctx, "failing", p.run.config.Failing, in)
@@ -64,7 +63,6 @@ func failsHonestly(ctx context.Context, p *probe, in *intent) finding {
 	return p.honest(ctx, since, in, first, retry, again)
 }
 
-// survivesItsDependency makes one call of the service fail, and retries twice.
 func survivesItsDependency(ctx context.Context, p *probe, in *intent) finding {
 	since := p.before(ctx)
 	first, f := p.withoutDependency(ctx, in)
@@ -81,7 +79,6 @@ func survivesItsDependency(ctx context.Context, p *probe, in *intent) finding {
 	return f
 }
 
-// recovers sends a request that fails once, and expects it to succeed.
 func recovers(ctx context.Context, p *probe, in *intent) finding {
 	if p.run.config.Observed != nil {
 		first, f := p.withoutDependency(ctx, in)
@@ -179,7 +176,6 @@ func (p *probe) honest(ctx context.Context, since tally, in *intent, first, retr
 	return passedBut("after %s, retries are refused by %s", first, again)
 }
 
-// sendOf sends an attempt of another request than the one under test.
 func (p *probe) sendOf(ctx context.Context, label string, t *Template, in *intent) reply {
 	r, err := p.requestOf(t, in)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/observe"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/observe"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/semelhttp"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/webhooksig"
 )
 

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/webform"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/webform"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func sizes() []Check {
@@ -49,7 +49,6 @@ const largeBytes = 1 << 20
 // largeSizes returns the paddings to try until the service accepts one. Many refuse more than 100 kB.
 func largeSizes() []int { return []int{largeBytes, 80 << 10} }
 
-// hasBody requires a body.
 func hasBody(c *Config) string {
 	return unless(len(c.Template.Body) >= 2, "the request has no body")
 }

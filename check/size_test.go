@@ -5,71 +5,36 @@ import (
 	"testing"
 	"time"
 
+	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/wire"
 )
 
-func TestSizesPassWhereContentCounts(t *testing.T) {
-	t.Parallel()
-	skips := map[string][]string{
-		"semel, duplicates stopped": {"SIZE-07"}, "semel, duplicates stopped 2": {"SIZE-07"}, // only keys are compared
-		"semel, small bodies": {"SIZE-07"},
-	}
-	for name, open := range correct() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			app, handler, profile := open(t)
-			counter := check.Counter(byN{app})
-			if app.empties {
-				counter = inAll{app} // an empty body has no n
-			}
-			report := examine(t, handler, profile, []check.Counter{counter}, "SIZE")
-			if got := append(having(report, check.Fail), having(report, check.Incomplete)...); len(got) > 0 {
-				t.Errorf("not passed: %v", got)
-			}
-			wantHaving(t, report, check.Skipped, skips[name])
-			if t.Failed() {
-				explain(t, report)
-			}
-		})
-	}
+// protected puts Semel's middleware in front of the application.
+func protected(t *testing.T, app http.Handler) http.Handler {
+	t.Helper()
+	return middleware(t, nil, semel.Policy{}, oneScope, nil).Handler(app)
 }
 
-func TestSizesFindWhatIsBroken(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		broken *memo
-		want   []string
-	}{
-		"takes no key of a body without length": {
-			&memo{bypass: func(r *http.Request, _ []byte, _ time.Duration) bool { return r.ContentLength < 0 }}, []string{"SIZE-02"},
+// examine runs the checks of a group, or single ones.
+func examine(t *testing.T, url string, counters []check.Counter, change func(*check.Config), only ...string) *check.Report {
+	t.Helper()
+	config := check.Config{
+		Template: check.Template{
+			Method: http.MethodPost, URL: url + "/orders", Body: []byte(`{"what":"an entry","n":{{n}}}`),
+			Header: []wire.Field{{Name: "Content-Type", Value: "application/json"}},
 		},
-		"takes no key when a body is announced": {
-			&memo{bypass: func(r *http.Request, _ []byte, _ time.Duration) bool { return r.Header.Get("Expect") != "" }}, []string{"SIZE-03"},
-		},
-		"takes no key of what is large": {
-			&memo{bypass: func(_ *http.Request, body []byte, _ time.Duration) bool { return len(body) > 64<<10 }}, []string{"SIZE-05", "SIZE-07"},
-		},
-		"takes no key of what is slow": {
-			&memo{bypass: func(_ *http.Request, _ []byte, took time.Duration) bool { return took > 200*time.Millisecond }}, []string{"SIZE-06"},
-		},
-		"compares lengths": {
-			&memo{fingerprint: func(_ *http.Request, body []byte) string { return string(rune(len(body))) }}, []string{"SIZE-07"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			app := &ledger{empties: true}
-			test.broken.app = app
-			report := examine(t, test.broken, "ietf", []check.Counter{inAll{app}}, "SIZE")
-			wantHaving(t, report, check.Fail, test.want)
-		})
+		Profile: check.Profiles()[0], Counters: counters, Only: only, Timeout: 2 * time.Second, Settle: 300 * time.Millisecond,
 	}
+	if change != nil {
+		change(&config)
+	}
+	return run(t.Context(), t, config)
 }
 
 func TestSizesNeverPassWithoutACounter(t *testing.T) {
 	t.Parallel()
-	app := &ledger{empties: true}
-	report := examine(t, &memo{app: app}, "ietf", nil, "SIZE")
+	report := examine(t, serve(t, protected(t, &counter{})), nil, nil, "SIZE")
 	if got := having(report, check.Pass); len(got) > 0 {
 		t.Errorf("passed: %v", got)
 	}
@@ -82,8 +47,8 @@ func TestSizesNeverPassWithoutACounter(t *testing.T) {
 // TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted: a counter of values in the body cannot count an empty body.
 func TestEmptyBodiesAreIncompleteWhereTheyCannotBeCounted(t *testing.T) {
 	t.Parallel()
-	app := &ledger{empties: true}
-	report := examine(t, &memo{app: app}, "ietf", []check.Counter{byN{app}}, "SIZE-01")
+	byN := &perIntent{taken: map[string]int64{}}
+	report := examine(t, serve(t, protected(t, byN.watch(&counter{}))), []check.Counter{byN}, nil, "SIZE-01")
 	wantHaving(t, report, check.Incomplete, []string{"SIZE-01"})
 }
 
@@ -105,8 +70,7 @@ func TestSizesSkipWhatDoesNotApply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			app := &counter{}
-			url := serve(t, &memo{app: app})
-			report := examineAt(t, url, "ietf", []check.Counter{app}, test.change, "SIZE")
+			report := examine(t, serve(t, protected(t, app)), []check.Counter{app}, test.change, "SIZE")
 			wantHaving(t, report, check.Skipped, test.want)
 		})
 	}

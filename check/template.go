@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // Template is the request under test. Places such as {{uuid}} in URL, Header
@@ -32,7 +32,6 @@ type Values map[string]string
 // Fill replaces the places of text that have a value, and keeps the others.
 func (v Values) Fill(text string) string { return place.Fill(text, v) }
 
-// texts returns all parts of the template that may have places.
 func (t *Template) texts() []string {
 	all := []string{t.URL, string(t.Body)}
 	for _, f := range t.Header {
@@ -103,7 +102,6 @@ func withoutUser(text string) string {
 	return scheme + "://…" + text[at:]
 }
 
-// fill renders the template.
 func (t *Template) fill(v Values) (wire.Request, error) {
 	at, err := parseTarget(v.Fill(t.URL))
 	if err != nil {

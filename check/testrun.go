@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
-// session is one run of checks against one service.
-type session struct {
+// testRun is one run of checks against one service.
+type testRun struct {
 	config *Config
 	client wire.Client
 	pace   *rate.Limiter
@@ -56,8 +56,8 @@ type session struct {
 // errBudget reports a defect of a check: it tries to send more than it announced.
 var errBudget = errors.New("the check tried to send more requests than it announced")
 
-func newSession(c *Config) *session {
-	return &session{
+func newTestRun(c *Config) *testRun {
+	return &testRun{
 		config: c,
 		client: wire.Client{TLS: c.TLS, Timeout: c.Timeout},
 		pace:   rate.NewLimiter(rate.Limit(c.Rate), max(1, c.Parallel)),
@@ -67,8 +67,7 @@ func newSession(c *Config) *session {
 	}
 }
 
-// take counts one request to the endpoint, unless the budget is spent.
-func (s *session) take() error {
+func (s *testRun) spend() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -81,15 +80,14 @@ func (s *session) take() error {
 	return nil
 }
 
-// sentSoFar returns how many requests went to the endpoint.
-func (s *session) sentSoFar() int {
+func (s *testRun) sentSoFar() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
 // lookUp sends a request that is not to the endpoint under test.
-func (s *session) lookUp(ctx context.Context, r *wire.Request) (*wire.Answer, error) {
+func (s *testRun) lookUp(ctx context.Context, r *wire.Request) (*wire.Answer, error) {
 	s.mu.Lock()
 	s.lookUps++
 	s.mu.Unlock()
@@ -102,8 +100,8 @@ func (s *session) lookUp(ctx context.Context, r *wire.Request) (*wire.Answer, er
 	return s.client.LookUp(ctx, r)
 }
 
-// note keeps a remark about the whole run, once.
-func (s *session) note(format string, args ...any) {
+// addNote keeps a remark about the whole run, once.
+func (s *testRun) addNote(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +111,7 @@ func (s *session) note(format string, args ...any) {
 }
 
 // lost ends the run: the service's address no longer answers.
-func (s *session) lost(err error) {
+func (s *testRun) lost(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.died == nil {

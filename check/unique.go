@@ -36,7 +36,6 @@ func (p *probe) likeness(ctx context.Context, in *intent) (*intent, error) {
 	return in.renamed(fresh.key), nil
 }
 
-// likenesses returns an intent, and n-1 more with its values under keys of their own.
 func (p *probe) likenesses(ctx context.Context, n int) ([]*intent, error) {
 	in, err := p.intent(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // gatherTime bounds how long a volley waits until all of it is ready: a service does not wait for the rest of a request
@@ -63,7 +63,7 @@ func (p *probe) enter(ctx context.Context, label string, in *intent) (*racer, er
 	if err != nil {
 		return nil, err
 	}
-	if err := p.take(); err != nil {
+	if err := p.spend(); err != nil {
 		return nil, err
 	}
 	if err := p.run.pace.Wait(ctx); err != nil {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -22,7 +22,6 @@ const (
 	redeliveryAge = 10 * time.Second
 )
 
-// webhooks returns the checks of signed deliveries, as defined by Standard Webhooks.
 func webhooks() []Check {
 	return []Check{
 		row("HOOK-01", LevelMust, byCount, "A redelivery with a new time and a new signature is accepted and has no second effect.",
@@ -53,17 +52,14 @@ func webhooks() []Check {
 	}
 }
 
-// wantsWebhook requires the profile of a webhook.
 func wantsWebhook(c *Config) string {
 	return unless(c.Profile.Webhook, "the profile is not for webhooks")
 }
 
-// wantsSecret requires the secret that signs.
 func wantsSecret(c *Config) string {
 	return cmp.Or(wantsWebhook(c), unless(len(c.Secret) > 0, "without the webhook's secret nothing can be signed"))
 }
 
-// wantsFailure requires a way to make processing fail.
 func wantsFailure(c *Config) string {
 	return cmp.Or(wantsWebhook(c), unless(c.Observed != nil || c.Failing != nil,
 		"nothing can be made to fail: observe a dependency, or give a failing request"))
@@ -94,7 +90,6 @@ func redeliversOnce(ctx context.Context, p *probe, in *intent) finding {
 	return p.once(ctx, since, in)
 }
 
-// forge signs with a secret that is not the right one.
 func (p *probe) forge(r *wire.Request) {
 	other := *p.run.config
 	other.Secret = []byte("semel-check-" + random(12))
@@ -213,7 +208,6 @@ func (p *probe) acceptedFailure(ctx context.Context, since tally, in *intent, fi
 	return f.because("the delivery was answered %s although its processing failed, and had %s", first, f.reason)
 }
 
-// redeliver repeats a delivery until it is accepted, a few times.
 func (p *probe) redeliver(ctx context.Context, message *Template, in *intent) (last reply, taken bool) {
 	for range redeliveries {
 		if !waiting.Sleep(ctx, redeliveryPause) {

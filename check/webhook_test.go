@@ -41,31 +41,6 @@ func TestSignWebhook(t *testing.T) {
 	}
 }
 
-func TestReceivers(t *testing.T) {
-	t.Parallel()
-	tests := map[mistake][]string{
-		"":             nil,
-		cutsID:         {"HOOK-05"},
-		timeInKey:      {"HOOK-01"},
-		noDedup:        {"BASIC-02", "HOOK-01", "HOOK-07"},
-		sameValuesOnce: nil,
-	}
-	for m, want := range tests {
-		t.Run(string(m), func(t *testing.T) {
-			t.Parallel()
-			app := newReceiver(m)
-			c := hookConfig(app, serve(t, app.verified(app)))
-			if m == "" {
-				c.Only = nil
-			}
-			if m == timeInKey { // the others may come within one second
-				c.Only = []string{"HOOK-01", "HOOK-02", "HOOK-03", "HOOK-04", "HOOK-05"}
-			}
-			wantFaults(t, runProfile(t, "webhook", c), want...)
-		})
-	}
-}
-
 // TestHooksOfOtherNames: an older sender writes svix-id.
 func TestHooksOfOtherNames(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -50,7 +50,7 @@ const noControls = "no requests are left that would confirm this: run it alone w
 
 // confirm returns what may be held against the service of what a check found. If again, the check should run once more,
 // since what it saw may have been chance.
-func (p *Plan) confirm(ctx context.Context, s *session, of *probe, f finding) (_ finding, again bool) {
+func (p *Plan) confirm(ctx context.Context, s *testRun, of *probe, f finding) (_ finding, again bool) {
 	accuses := f.verdict == Fail && (f.off != moreEffects || len(f.by) > 0)
 	odd := slices.ContainsFunc(of.replies, of.isOdd)
 	if s.died != nil || ctx.Err() != nil || of.check.Group == groupOperation || len(of.replies) == 0 || !accuses && !odd && !of.less.Load() {
@@ -164,7 +164,6 @@ func (p *probe) blamed(by []reply) []reply {
 	return all
 }
 
-// shape describes everything about a request but its values.
 func (r reply) shape() string {
 	names := make([]string, len(r.request.Header))
 	for i, f := range r.request.Header {
@@ -254,7 +253,6 @@ func changedBody(r *wire.Request, change func(string) string) ([]byte, error) {
 	return plain.Body, nil
 }
 
-// advice says what to do if a plain request is answered in this way.
 func (r reply) advice() string {
 	switch {
 	case r.in(http.StatusUnauthorized, http.StatusForbidden):

@@ -95,7 +95,6 @@ func wrongFields(members map[string]any) []string {
 	return all
 }
 
-// wrongField describes one object of a list of errors.
 func wrongField(one any) string {
 	members, ok := one.(map[string]any)
 	if !ok {
@@ -108,7 +107,6 @@ func wrongField(one any) string {
 	return strings.TrimSpace(where + " " + firstText(members, "detail", "message", "msg", "reason", "title", "code"))
 }
 
-// firstText returns the first of the members that is a text or a list of texts.
 func firstText(members map[string]any, names ...string) string {
 	for _, name := range names {
 		if text := textOf(members[name]); text != "" {

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // maxBaselineBytes bounds the baseline file.
@@ -21,7 +22,7 @@ func (f *checkOutput) readBaseline(c *check.Config) error {
 	}
 	file, err := os.Open(f.baseline)
 	if err != nil {
-		return usage(fmt.Errorf("--baseline: %w (make it with --write-baseline)", err))
+		return cli.Usage(fmt.Errorf("--baseline: %w (make it with --write-baseline)", err))
 	}
 	defer func() { _ = file.Close() }() // only read
 	lines := bufio.NewScanner(io.LimitReader(file, maxBaselineBytes))
@@ -31,12 +32,12 @@ func (f *checkOutput) readBaseline(c *check.Config) error {
 			continue
 		}
 		if !isCheck(id) {
-			return usagef("%s:%d: unknown check %q (see: semel check --list)", f.baseline, number, id)
+			return cli.Usagef("%s:%d: unknown check %q (see: semel check --list)", f.baseline, number, id)
 		}
 		c.Baseline = append(c.Baseline, strings.ToUpper(id))
 	}
 	if err := lines.Err(); err != nil {
-		return usage(fmt.Errorf("--baseline: %w", err))
+		return cli.Usage(fmt.Errorf("--baseline: %w", err))
 	}
 	return nil
 }
@@ -45,13 +46,12 @@ func isCheck(id string) bool {
 	return slices.ContainsFunc(check.Catalog(), func(one check.Check) bool { return strings.EqualFold(one.ID, id) })
 }
 
-// writeBaseline writes the checks that fail now, each with its sentence.
 func writeBaseline(w io.Writer, r *check.Report) error {
 	var text strings.Builder
 	text.WriteString("# Checks that are known to fail (semel check --baseline). Remove a line when it is fixed.\n")
 	for i := range r.Results {
 		if one := &r.Results[i]; one.Verdict == check.Fail || one.Verdict == check.Known {
-			text.WriteString(one.ID + " # " + plainLine(one.Says) + "\n")
+			text.WriteString(one.ID + " # " + cli.PlainLine(one.Says) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, text.String())

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"cmp"
@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // boundFlags choose the checks and limit what they send.
@@ -44,19 +45,17 @@ func (f *boundFlags) into(c *check.Config, reach *source.Reach) error {
 	case check.LevelMust, check.LevelShould, check.LevelStrict:
 		c.Level = level
 	default:
-		return usagef("--level %q must be must, should or strict", f.level)
+		return cli.Usagef("--level %q must be must, should or strict", f.level)
 	}
 	switch {
 	case !(c.Rate > 0): // also rejects NaN
-		return usagef("--rate %v is not above zero", c.Rate)
+		return cli.Usagef("--rate %v is not above zero", c.Rate)
 	case c.Parallel < 2 || c.Parallel > maxParallel:
-		return usagef("--parallel %d is not between 2 and %d", c.Parallel, maxParallel)
+		return cli.Usagef("--parallel %d is not between 2 and %d", c.Parallel, maxParallel)
 	case c.Timeout <= 0:
-		return usagef("--timeout %s is not above zero", c.Timeout)
+		return cli.Usagef("--timeout %s is not above zero", c.Timeout)
 	case c.Settle <= 0:
-		return usagef("--settle %s is not above zero", c.Settle)
-	case reach.Proxy != "", len(reach.Resolve) > 0, len(reach.Connect) > 0, reach.UnixSocket != "":
-		return usagef("semel check connects directly: remove --proxy, --resolve, --connect-to and --unix-socket from the curl command")
+		return cli.Usagef("--settle %s is not above zero", c.Settle)
 	}
 	var err error
 	c.TLS, err = f.tls(reach)
@@ -74,18 +73,18 @@ func (f *boundFlags) tls(reach *source.Reach) (*tls.Config, error) {
 	if file != "" {
 		pem, err := os.ReadFile(file) //nolint:gosec // named by the person who runs the check.
 		if err != nil {
-			return nil, usage(fmt.Errorf("--cacert: %w", err))
+			return nil, cli.Usage(fmt.Errorf("--cacert: %w", err))
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, usagef("--cacert %s has no certificate in PEM (-----BEGIN CERTIFICATE-----)", file)
+			return nil, cli.Usagef("--cacert %s has no certificate in PEM (-----BEGIN CERTIFICATE-----)", file)
 		}
 	}
 	if reach.Cert != "" {
 		key := cmp.Or(reach.Key, reach.Cert)
 		pair, err := tls.LoadX509KeyPair(reach.Cert, key)
 		if err != nil {
-			return nil, usage(fmt.Errorf("the client's certificate: %w", err))
+			return nil, cli.Usage(fmt.Errorf("the client's certificate: %w", err))
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -1,4 +1,5 @@
-package command
+// Package checkcmd is the verb check of the command semel: its flags and its output.
+package checkcmd
 
 import (
 	"context"
@@ -10,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/check"
-	checkreport "github.com/semel-dev/semel/internal/check/report"
-	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/source"
+	checkreport "github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // checkFlags are the flags of semel check, by topic.
@@ -27,7 +29,8 @@ type checkFlags struct {
 	output  checkOutput
 }
 
-func newCheck(p *process, logs *logFlags) *cobra.Command {
+// New returns the verb check.
+func New(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	f := &checkFlags{config: check.Defaults()}
 	cmd := &cobra.Command{
 		Use:                   "check [flags] [URL] -- curl …",
@@ -65,7 +68,7 @@ point it at a service whose records matter.`,
   but --webhook-secret-file, because other users can see flags.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := logs.logger(p); err != nil {
+			if _, err := logs.Logger(p); err != nil {
 				return err
 			}
 			if f.output.list {
@@ -75,11 +78,11 @@ point it at a service whose records matter.`,
 			if err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), p, at, curl)
+			return f.runChecks(cmd.Context(), p, at, curl)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (the flags of curl follow it, after --: semel check [flags] -- curl …)", suggestFlag(cmd, err))
+		return cli.Usagef("%w (the flags of curl follow it, after --: semel check [flags] -- curl …)", cli.SuggestFlag(cmd, err))
 	})
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -93,22 +96,21 @@ point it at a service whose records matter.`,
 	return cmd
 }
 
-// run plans the checks, asks for consent, runs them and reports.
-func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []string) (err error) {
+func (f *checkFlags) runChecks(ctx context.Context, p *cli.Process, at string, curl []string) (err error) {
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
 	config, notes, err := f.read(ctx, p, at, curl, &open)
 	if err != nil {
 		return err
 	}
-	var bar *progressBar
-	config.Progress = func(done, all int, what string) { bar.set(done, all, what) }
+	var bar *cli.ProgressBar
+	config.Progress = func(done, all int, what string) { bar.Set(done, all, what) }
 	plan, err := check.NewPlan(config)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	for _, note := range notes {
-		_, _ = fmt.Fprintln(p.stderr, plainLine("note: "+note))
+		_, _ = fmt.Fprintln(p.Stderr, cli.PlainLine("note: "+note))
 	}
 	if f.output.dryRun {
 		return f.output.printPlan(p, plan)
@@ -117,34 +119,34 @@ func (f *checkFlags) run(ctx context.Context, p *process, at string, curl []stri
 		return err
 	}
 	if plan.Waits > 0 {
-		_, _ = fmt.Fprintf(p.stderr, "semel: the run waits at least %s for keys to expire.\n", plan.Waits)
+		_, _ = fmt.Fprintf(p.Stderr, "semel: the run waits at least %s for keys to expire.\n", plan.Waits)
 	}
-	files, err := f.output.open()
+	files, err := f.output.openFiles()
 	if err != nil {
 		return err
 	}
-	bar = startProgress(p, "checks", len(plan.Checks))
+	bar = cli.StartProgress(p, "checks", len(plan.Checks))
 	found, err := plan.Run(ctx)
-	bar.stop()
+	bar.Stop()
 	if err != nil && ctx.Err() == nil { // an interruption is reported below
 		found.Notes = append(found.Notes, err.Error())
-		return withVerdict(p, f.output.write(p, found, files), unreachable(err))
+		return withVerdict(p, f.output.write(p, found, files), cli.Unreachable(err))
 	}
 	return withVerdict(p, f.output.emit(p, found, files), verdictOf(ctx, found))
 }
 
 // withVerdict prints an error of the reports and returns the verdict, which
 // decides the exit code.
-func withVerdict(p *process, err, verdict error) error {
+func withVerdict(p *cli.Process, err, verdict error) error {
 	if err == nil || verdict == nil {
 		return errors.Join(err, verdict)
 	}
-	_, _ = fmt.Fprintln(p.stderr, "semel: "+plainLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	_, _ = fmt.Fprintln(p.Stderr, "semel: "+cli.PlainLine(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	return verdict
 }
 
 // read reads all flags. open collects closers.
-func (f *checkFlags) read(ctx context.Context, p *process, at string, curl []string, open *closers) (check.Config, []string, error) {
+func (f *checkFlags) read(ctx context.Context, p *cli.Process, at string, curl []string, open *closers) (check.Config, []string, error) {
 	request, err := f.request.read(p, at, curl)
 	if err != nil {
 		return check.Config{}, nil, err
@@ -177,11 +179,11 @@ func (f *checkFlags) read(ctx context.Context, p *process, at string, curl []str
 func verdictOf(ctx context.Context, r *check.Report) error {
 	switch {
 	case r.Died != "":
-		return unreachable(errors.New(plainLine(checkreport.Headline(r))))
+		return cli.Unreachable(errors.New(cli.PlainLine(checkreport.Headline(r))))
 	case ctx.Err() != nil:
-		return found(errors.New("interrupted: the report has the results so far"))
+		return cli.Found(errors.New("interrupted: the report has the results so far"))
 	case !r.Fine():
-		return found(errors.New(plainLine(checkreport.Headline(r))))
+		return cli.Found(errors.New(cli.PlainLine(checkreport.Headline(r))))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"bytes"
@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // TestIsLoopback: only hosts that are certainly this machine are contacted without asking.
@@ -33,7 +34,7 @@ func TestAsk(t *testing.T) {
 		"y\n": true, " YES \n": true, "y": true, "\n": false, "": false, "n\n": false, "yo\n": false, strings.Repeat("y", 5000) + "\n": false,
 	} {
 		var asked bytes.Buffer
-		err := ask(&process{stdin: strings.NewReader(answer), stderr: &asked}, "at most 7 requests will be sent")
+		err := ask(&cli.Process{Stdin: strings.NewReader(answer), Stderr: &asked}, "at most 7 requests will be sent")
 		if (err == nil) != want {
 			t.Errorf("%.10q: got %v, want %v", answer, err, want)
 		}
@@ -99,21 +100,21 @@ func TestVerdictOf(t *testing.T) {
 		report *check.Report
 		want   int
 	}{
-		"passed":                  {t.Context(), of(check.Pass, check.LevelMust), exitFine},
-		"failed":                  {t.Context(), of(check.Fail, check.LevelShould), exitFound},
-		"known":                   {t.Context(), of(check.Known, check.LevelMust), exitFine},
-		"not judged, must hold":   {t.Context(), of(check.Incomplete, check.LevelMust), exitFound},
-		"not judged, should hold": {t.Context(), of(check.Incomplete, check.LevelShould), exitFine},
-		"died":                    {t.Context(), died, exitUnreachable},
-		"interrupted":             {interrupted, of(check.Pass, check.LevelMust), exitFound},
+		"passed":                  {t.Context(), of(check.Pass, check.LevelMust), cli.ExitFine},
+		"failed":                  {t.Context(), of(check.Fail, check.LevelShould), cli.ExitFound},
+		"known":                   {t.Context(), of(check.Known, check.LevelMust), cli.ExitFine},
+		"not judged, must hold":   {t.Context(), of(check.Incomplete, check.LevelMust), cli.ExitFound},
+		"not judged, should hold": {t.Context(), of(check.Incomplete, check.LevelShould), cli.ExitFine},
+		"died":                    {t.Context(), died, cli.ExitUnreachable},
+		"interrupted":             {interrupted, of(check.Pass, check.LevelMust), cli.ExitFound},
 	} {
-		got := exitFine
+		got := cli.ExitFine
 		if err := verdictOf(c.ctx, c.report); err != nil {
-			ended := &exitError{}
+			ended := &cli.ExitError{}
 			if !errors.As(err, &ended) {
 				t.Fatalf("%s: %v has no exit code", name, err)
 			}
-			got = ended.code
+			got = ended.Code
 		}
 		if got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/observe"
-	"github.com/semel-dev/semel/internal/check/wire"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/internal/observe"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 )
 
 // effectFlags configure how effects are counted.
@@ -35,18 +36,17 @@ func (f *effectFlags) into(ctx context.Context, c *check.Config, open *closers) 
 	for _, text := range f.count {
 		kind, arg, _ := strings.Cut(text, ":")
 		counter, err := f.counter(ctx, c, kind, arg, open)
-		if coded, ok := errors.AsType[*exitError](err); ok {
+		if coded, ok := errors.AsType[*cli.ExitError](err); ok {
 			return coded
 		}
 		if err != nil {
-			return usage(fmt.Errorf("--count %s: %w", kind, err))
+			return cli.Usage(fmt.Errorf("--count %s: %w", kind, err))
 		}
 		c.Counters = append(c.Counters, counter)
 	}
 	return nil
 }
 
-// counter opens one counter.
 func (f *effectFlags) counter(ctx context.Context, c *check.Config, kind, arg string, open *closers) (check.Counter, error) {
 	switch kind {
 	case "json", "header", "html":
@@ -64,7 +64,6 @@ func (f *effectFlags) counter(ctx context.Context, c *check.Config, kind, arg st
 	return nil, errors.New("unknown kind: write json:, header:, html:, sql:, lines:, command: or calls: before the argument")
 }
 
-// page returns a counter of a page.
 func (f *effectFlags) page(c *check.Config, kind, arg string) (check.Counter, error) {
 	header, err := headerLines("--count-auth", f.auth)
 	if err != nil {
@@ -74,7 +73,7 @@ func (f *effectFlags) page(c *check.Config, kind, arg string) (check.Counter, er
 	if len(header) == 0 && same {
 		header = credentials(c)
 	}
-	count := map[string]func(*wire.Client, string, string, []wire.Field) (*effects.Page, error){
+	count := map[string]func(*wire.Client, string, string, []wire.Field) (check.Counter, error){
 		"json": effects.JSON, "header": effects.Header, "html": effects.HTML,
 	}[kind]
 	return count(clientOf(c), at, what, header)
@@ -88,7 +87,6 @@ func pageOf(c *check.Config, value string) (at, what string, same bool) {
 	return at, strings.TrimSpace(what), same
 }
 
-// addresses lists the URLs of the counters.
 func (f *effectFlags) addresses(c *check.Config) []string {
 	var all []string
 	for _, text := range f.count {
@@ -131,11 +129,11 @@ func credentials(c *check.Config) []wire.Field {
 
 func (f *effectFlags) query(ctx context.Context, query string, open *closers) (check.Counter, error) {
 	if f.dsn == "" {
-		return nil, fmt.Errorf("name the database with --dsn (or set %s)", variable("dsn"))
+		return nil, fmt.Errorf("name the database with --dsn (or set %s)", cli.Variable("dsn"))
 	}
 	db, err := opendb.Open(ctx, f.dsn, opendb.Read)
 	if err != nil {
-		return nil, openError(err)
+		return nil, cli.OpenError(err)
 	}
 	open.add(db.Close)
 	return effects.SQL(opendb.Redact(f.dsn), db.DB, db.Dialect, query)
@@ -144,12 +142,12 @@ func (f *effectFlags) query(ctx context.Context, query string, open *closers) (c
 // observer opens a proxy between the service and its dependency, which can also make calls fail.
 func observer(ctx context.Context, c *check.Config, arg string, open *closers) (check.Counter, error) {
 	listen, upstream := observe.Split(arg)
-	if err := checkAddress("count calls", listen); err != nil {
+	if err := cli.CheckAddress("count calls", listen); err != nil {
 		return nil, err
 	}
 	observer, err := observe.Open(ctx, listen, upstream)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, cli.Unreachable(err)
 	}
 	open.add(observer.Close)
 	c.Observed = observer

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"maps"
@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // unknownHost represents a host that only an answer will reveal.
@@ -51,7 +52,6 @@ func (f *checkFlags) hosts(c *check.Config) []string {
 	return hosts
 }
 
-// hostOf returns the host of a URL, with its port.
 func hostOf(at string, known check.Values) string {
 	values := check.Values{"n": "1", "uuid": "x", "key": "x", "now": "x", "minted": "x"}
 	maps.Copy(values, known)
@@ -65,7 +65,7 @@ func hostOf(at string, known check.Values) string {
 	if err != nil || to.Host == "" || len(place.Names(full)) > 0 {
 		return unknownHost
 	}
-	return plainLine(to.Host)
+	return cli.PlainLine(to.Host)
 }
 
 // isThisMachine reports whether a host is certainly this machine (RFC 6761 §6.3

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"slices"
@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // keyPlaceFlags select the kind of service, and the place of its keys.
@@ -36,7 +37,7 @@ func profileNames() []string {
 func (f *keyPlaceFlags) into(c *check.Config, seen wire.Field) error {
 	profile, ok := check.ProfileNamed(f.profile)
 	if !ok {
-		return usagef("--profile %q must be one of %s", f.profile, strings.Join(profileNames(), ", "))
+		return cli.Usagef("--profile %q must be one of %s", f.profile, strings.Join(profileNames(), ", "))
 	}
 	c.Profile, c.Key = profile, profile.Key
 	in, name, _ := strings.Cut(f.in, ":")
@@ -48,9 +49,9 @@ func (f *keyPlaceFlags) into(c *check.Config, seen wire.Field) error {
 		}
 	case f.in == "":
 	case name == "" || !slices.Contains([]string{"header", "json", "form", "query"}, in):
-		return usagef("--key-in %q is not a place: write header:NAME, json:/pointer, form:NAME or query:NAME", f.in)
+		return cli.Usagef("--key-in %q is not a place: write header:NAME, json:/pointer, form:NAME or query:NAME", f.in)
 	case in == "json" && !strings.HasPrefix(name, "/"):
-		return usagef("--key-in %q has no JSON pointer: write it as json:/request_id", f.in)
+		return cli.Usagef("--key-in %q has no JSON pointer: write it as json:/request_id", f.in)
 	default:
 		c.Key = check.KeyPlace{In: in, Name: name, Quoted: in == "header" && profile.Key.Quoted}
 	}

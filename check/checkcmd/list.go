@@ -1,10 +1,11 @@
-package command
+package checkcmd
 
 import (
 	"encoding/json"
 	"fmt"
 
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/texts"
 )
 
@@ -37,17 +38,16 @@ func listedOf(checks []check.Check) []listed {
 	return all
 }
 
-// printCatalog prints every check.
-func (f *checkOutput) printCatalog(p *process) error {
+func (f *checkOutput) printCatalog(p *cli.Process) error {
 	all := listedOf(check.Catalog())
 	if f.json {
-		return json.NewEncoder(p.stdout).Encode(all)
+		return json.NewEncoder(p.Stdout).Encode(all)
 	}
 	var rows [][]string
 	for _, one := range all {
 		rows = append(rows, []string{one.ID, string(one.Level), needs(&one), one.Says})
 	}
-	return printSheet(p, []string{"ID", "LEVEL", "NEEDS", "WHAT IS CHECKED"}, "No checks.", rows)
+	return cli.PrintSheet(p, []string{"ID", "LEVEL", "NEEDS", "WHAT IS CHECKED"}, "No checks.", rows)
 }
 
 func needs(one *listed) string {
@@ -57,8 +57,7 @@ func needs(one *listed) string {
 	return ""
 }
 
-// printPlan prints the checks that would run, those that would not, and how much would be sent.
-func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
+func (f *checkOutput) printPlan(p *cli.Process, plan *check.Plan) error {
 	said := planned{Checks: listedOf(plan.Checks), Left: []listed{}, Requests: plan.Requests}
 	left := map[string]string{}
 	for i := range plan.Left {
@@ -71,7 +70,7 @@ func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
 		}
 	}
 	if f.json {
-		return json.NewEncoder(p.stdout).Encode(said)
+		return json.NewEncoder(p.Stdout).Encode(said)
 	}
 	var rows [][]string
 	for _, one := range said.Checks {
@@ -80,9 +79,9 @@ func (f *checkOutput) printPlan(p *process, plan *check.Plan) error {
 	for _, one := range said.Left {
 		rows = append(rows, []string{one.ID, "no", one.Left})
 	}
-	if err := printSheet(p, []string{"ID", "RUNS", "WHAT IS CHECKED, OR WHY NOT"}, "No checks.", rows); err != nil {
+	if err := cli.PrintSheet(p, []string{"ID", "RUNS", "WHAT IS CHECKED, OR WHY NOT"}, "No checks.", rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s would send at most %s.\n", texts.Count(len(said.Checks), "check"), texts.Count(said.Requests, "request"))
+	_, err := fmt.Fprintf(p.Stdout, "%s would send at most %s.\n", texts.Count(len(said.Checks), "check"), texts.Count(said.Requests, "request"))
 	return err
 }

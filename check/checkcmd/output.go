@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"errors"
@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	checkreport "github.com/semel-dev/semel/internal/check/report"
+	checkreport "github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // checkOutput holds the flags of the reports.
@@ -43,8 +44,7 @@ type reportFile struct {
 	whole bool
 }
 
-// open opens the requested files.
-func (f *checkOutput) open() (reportFiles, error) {
+func (f *checkOutput) openFiles() (reportFiles, error) {
 	var files reportFiles
 	for _, one := range []struct {
 		flag, name string
@@ -58,7 +58,7 @@ func (f *checkOutput) open() (reportFiles, error) {
 		}
 		file, err := os.OpenFile(one.name, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a report, named by the person who wants it.
 		if err != nil {
-			return nil, usage(errors.Join(fmt.Errorf("%s: %w", one.flag, err), files.close()))
+			return nil, cli.Usage(errors.Join(fmt.Errorf("%s: %w", one.flag, err), files.close()))
 		}
 		files = append(files, reportFile{file, one.write, one.whole})
 	}
@@ -73,22 +73,21 @@ func (f reportFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// emit prints the report and writes the files.
-func (f *checkOutput) emit(p *process, r *check.Report, files reportFiles) error {
+func (f *checkOutput) emit(p *cli.Process, r *check.Report, files reportFiles) error {
 	var err error
 	if !f.json {
-		err = checkreport.Text(p.stdout, r, &checkreport.TextOptions{
-			Color: isTerminal(p.stdout) && p.getenv("NO_COLOR") == "", Verbose: f.verbose,
+		err = checkreport.Text(p.Stdout, r, &checkreport.TextOptions{
+			Color: cli.IsTerminal(p.Stdout) && p.Getenv("NO_COLOR") == "", Verbose: f.verbose,
 		})
 	}
 	return errors.Join(err, f.write(p, r, files))
 }
 
 // write writes the report for programs, and the files.
-func (f *checkOutput) write(p *process, r *check.Report, files reportFiles) error {
+func (f *checkOutput) write(p *cli.Process, r *check.Report, files reportFiles) error {
 	var errs []error
 	if f.json {
-		errs = append(errs, checkreport.JSON(p.stdout, r))
+		errs = append(errs, checkreport.JSON(p.Stdout, r))
 	}
 	for _, one := range files {
 		errs = append(errs, one.replace(r))

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"fmt"
@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // requestFlags select the request under test: a curl command after --, or a file.
@@ -34,7 +35,7 @@ func splitArgs(cmd *cobra.Command, args []string) (at string, curl []string, err
 	}
 	switch {
 	case len(args) > 1:
-		return "", nil, usagef("unexpected argument %q: write semel check [flags] [URL] -- curl …", args[1])
+		return "", nil, cli.Usagef("unexpected argument %q: write semel check [flags] [URL] -- curl …", args[1])
 	case len(args) == 1:
 		at = args[0]
 	}
@@ -43,34 +44,33 @@ func splitArgs(cmd *cobra.Command, args []string) (at string, curl []string, err
 
 // read returns the request under test. A URL alone is requested as curl would do. Otherwise the URL only names the
 // service to send to.
-func (f *requestFlags) read(p *process, at string, curl []string) (*source.Request, error) {
+func (f *requestFlags) read(p *cli.Process, at string, curl []string) (*source.Request, error) {
 	var request *source.Request
 	var err error
 	switch {
 	case f.from != "" && len(curl) > 0:
-		return nil, usagef("--from and a curl command exclude each other: give the request once")
+		return nil, cli.Usagef("--from and a curl command exclude each other: give the request once")
 	case f.from != "":
 		if request, err = f.load(p, at); err != nil {
-			return nil, usage(fmt.Errorf("--from: %w", err))
+			return nil, cli.Usage(fmt.Errorf("--from: %w", err))
 		}
 		if f.isOpenAPI() {
 			at = "" // the document's paths are below it
 		}
 	case len(curl) == 0 && at == "":
-		return nil, usagef("name the request to try, such as semel check -- curl http://127.0.0.1:9000/orders -d 'n={{n}}', or read it with --from FILE")
+		return nil, cli.Usagef("name the request to try, such as semel check -- curl http://127.0.0.1:9000/orders -d 'n={{n}}', or read it with --from FILE")
 	default:
 		if len(curl) == 0 {
 			curl, at = []string{"curl", at}, ""
 		}
-		if request, err = source.CurlWords(curl, p.stdin); err != nil {
-			return nil, usage(err)
+		if request, err = source.CurlWords(curl, p.Stdin); err != nil {
+			return nil, cli.Usage(err)
 		}
 	}
 	return request, f.change(request, at)
 }
 
-// load reads the file, whose name implies its format.
-func (f *requestFlags) load(p *process, at string) (*source.Request, error) {
+func (f *requestFlags) load(p *cli.Process, at string) (*source.Request, error) {
 	name, entry, _ := strings.Cut(f.from, "#")
 	var read func(io.Reader) (*source.Request, error)
 	switch extension := strings.ToLower(filepath.Ext(name)); {
@@ -81,7 +81,7 @@ func (f *requestFlags) load(p *process, at string) (*source.Request, error) {
 	case f.isOpenAPI():
 		read = func(r io.Reader) (*source.Request, error) { return source.OpenAPI(r, entry, at) }
 	default:
-		line, err := textOrFile("@"+name, p.stdin)
+		line, err := textOrFile("@"+name, p.Stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,6 @@ func (f *requestFlags) load(p *process, at string) (*source.Request, error) {
 	return read(file)
 }
 
-// isOpenAPI reports whether the file is an OpenAPI document.
 func (f *requestFlags) isOpenAPI() bool {
 	name, _, _ := strings.Cut(f.from, "#")
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
@@ -115,10 +114,10 @@ func (f *requestFlags) change(request *source.Request, at string) error {
 	}
 	to, err := url.Parse(at)
 	if err != nil || to.Host == "" {
-		return usagef("the URL cannot be read: write it as http://127.0.0.1:9000")
+		return cli.Usagef("the URL cannot be read: write it as http://127.0.0.1:9000")
 	}
 	if strings.Trim(to.Path, "/") != "" || to.RawQuery != "" {
-		return usagef("the path comes with the request: give only the service, %s://%s", to.Scheme, to.Host)
+		return cli.Usagef("the path comes with the request: give only the service, %s://%s", to.Scheme, to.Host)
 	}
 	_, rest, _ := strings.Cut(request.Template.URL, "://")
 	if end := strings.IndexAny(rest, "/?"); end >= 0 {
@@ -160,7 +159,7 @@ func headerLines(flag string, lines []string) (all []wire.Field, err error) {
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(line, "\r\n\x00") {
-			return nil, usagef("%s: a header line is written as \"Name: value\"", flag) // the line may be a secret
+			return nil, cli.Usagef("%s: a header line is written as \"Name: value\"", flag) // the line may be a secret
 		}
 		all = append(all, wire.Field{Name: name, Value: strings.TrimSpace(value)})
 	}

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/operate"
+	"github.com/semel-dev/semel/check/internal/operate"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // minRetention is the shortest retention that a check can reliably wait out.
@@ -42,10 +43,10 @@ func (f *serviceFlags) into(c *check.Config) error {
 		}
 	}
 	if c.Retention != 0 && c.Retention < minRetention {
-		return usagef("--retention %s is shorter than %s", c.Retention, minRetention)
+		return cli.Usagef("--retention %s is shorter than %s", c.Retention, minRetention)
 	}
 	if c.Recovery < 0 {
-		return usagef("--recovery %s is below zero", c.Recovery)
+		return cli.Usagef("--recovery %s is below zero", c.Recovery)
 	}
 	ready := operate.Ready(clientOf(c), origin(c.Template.URL))
 	if f.restart != "" {
@@ -64,7 +65,7 @@ func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	}
 	text, err := textOrFile(value, strings.NewReader(""))
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", flag, err))
+		return nil, cli.Usage(fmt.Errorf("%s: %w", flag, err))
 	}
 	if word, _, _ := strings.Cut(strings.TrimSpace(text), " "); word == "curl" {
 		template, err := curlTemplate(flag, text)
@@ -75,7 +76,6 @@ func variant(flag, value string, of *check.Template) (*check.Template, error) {
 	return &template, nil
 }
 
-// origin returns the scheme and host of a URL.
 func origin(at string) string {
 	full, _ := besides(at, "/")
 	return full

@@ -1,4 +1,4 @@
-package command
+package checkcmd
 
 import (
 	"errors"
@@ -11,15 +11,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/webhooksig"
 )
 
 const (
 	// maxVarBytes bounds a file with the value of a {{var:NAME}}, and the file of --as.
 	maxVarBytes = 64 << 10
-	// webhookVariable has the secret if no file is given.
-	webhookVariable = "SEMEL_WEBHOOK_SECRET"
+	// WebhookVariable has the secret if no file is given.
+	WebhookVariable = "SEMEL_WEBHOOK_SECRET"
 )
 
 // userFlags configure the caller, and the requests before the one under test.
@@ -56,7 +57,7 @@ type callers struct {
 	} `yaml:"login"`
 }
 
-func (f *userFlags) into(p *process, c *check.Config) error {
+func (f *userFlags) into(p *cli.Process, c *check.Config) error {
 	as, err := f.callers()
 	if err != nil {
 		return err
@@ -93,24 +94,23 @@ func (f *userFlags) callers() (*callers, error) {
 	}
 	text, err := secretFile(f.as)
 	if err != nil {
-		return nil, usage(fmt.Errorf("--as: %w", err))
+		return nil, cli.Usage(fmt.Errorf("--as: %w", err))
 	}
 	if err := yaml.UnmarshalWithOptions([]byte(text), as, yaml.Strict()); err != nil {
 		line := ""
 		if wrong, ok := errors.AsType[yaml.Error](err); ok && wrong.GetToken() != nil {
 			line = fmt.Sprintf(":%d", wrong.GetToken().Position.Line)
 		}
-		return nil, usagef("--as %s%s: the file cannot be read: it has user and other, each with header (a list of lines) and var, and login with curl, page and take", f.as, line)
+		return nil, cli.Usagef("--as %s%s: the file cannot be read: it has user and other, each with header (a list of lines) and var, and login with curl, page and take", f.as, line)
 	}
 	return as, nil
 }
 
-// addVars adds the values of --var.
 func (f *userFlags) addVars(to *caller) error {
 	for _, text := range f.vars {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return usagef("--var is written as NAME=VALUE, or NAME=@FILE") // the text may be a secret
+			return cli.Usagef("--var is written as NAME=VALUE, or NAME=@FILE") // the text may be a secret
 		}
 		if to.Var == nil {
 			to.Var = map[string]string{}
@@ -133,7 +133,7 @@ func (u *caller) user() (*check.User, error) {
 	for name, value := range u.Var {
 		if file, ok := strings.CutPrefix(value, "@"); ok {
 			if value, err = secretFile(file); err != nil {
-				return nil, usage(fmt.Errorf("variable %s: %w", name, err))
+				return nil, cli.Usage(fmt.Errorf("variable %s: %w", name, err))
 			}
 		}
 		user.Values["var:"+strings.TrimPrefix(name, "var:")] = value
@@ -172,22 +172,21 @@ func (as *callers) login(target string) (*check.Login, error) {
 	}
 	for name, pointer := range as.Login.Take {
 		if !strings.HasPrefix(pointer, "/") {
-			return nil, usagef("login: take %s: %q is not a JSON pointer, such as /access_token", name, pointer)
+			return nil, cli.Usagef("login: take %s: %q is not a JSON pointer, such as /access_token", name, pointer)
 		}
 		login.Take[strings.TrimPrefix(name, "var:")] = pointer
 	}
 	return login, nil
 }
 
-// curlTemplate reads a curl command, or a file that contains one.
 func curlTemplate(flag, value string) (check.Template, error) {
 	line, err := textOrFile(value, strings.NewReader(""))
 	if err != nil {
-		return check.Template{}, usage(fmt.Errorf("%s: %w", flag, err))
+		return check.Template{}, cli.Usage(fmt.Errorf("%s: %w", flag, err))
 	}
 	request, err := source.Curl(line)
 	if err != nil {
-		return check.Template{}, usage(fmt.Errorf("%s: %w", flag, err))
+		return check.Template{}, cli.Usage(fmt.Errorf("%s: %w", flag, err))
 	}
 	return request.Template, nil
 }
@@ -201,7 +200,7 @@ func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 		words = append([]string{http.MethodGet}, words...)
 	}
 	if len(words) != 3 || !strings.HasPrefix(words[2], "/") {
-		return nil, usagef("--mint %q is not written as \"[METHOD] URL /pointer\", such as \"POST /ids /id\"", f.mint)
+		return nil, cli.Usagef("--mint %q is not written as \"[METHOD] URL /pointer\", such as \"POST /ids /id\"", f.mint)
 	}
 	at, same := besides(c.Template.URL, words[1])
 	template := check.Template{Method: words[0], URL: at}
@@ -211,13 +210,12 @@ func (f *userFlags) mintOf(c *check.Config) (*check.Mint, error) {
 	return &check.Mint{Template: template, Pointer: words[2]}, nil
 }
 
-// secret returns the secret that signs webhooks; nil if there is none.
-func (f *userFlags) secret(p *process) ([]byte, error) {
-	text, from := p.getenv(webhookVariable), webhookVariable
+func (f *userFlags) secret(p *cli.Process) ([]byte, error) {
+	text, from := p.Getenv(WebhookVariable), WebhookVariable
 	if f.secretFile != "" {
 		var err error
 		if text, err = secretFile(f.secretFile); err != nil {
-			return nil, usage(fmt.Errorf("--webhook-secret-file: %w", err))
+			return nil, cli.Usage(fmt.Errorf("--webhook-secret-file: %w", err))
 		}
 		from = "--webhook-secret-file"
 	}
@@ -226,7 +224,7 @@ func (f *userFlags) secret(p *process) ([]byte, error) {
 	}
 	secret, err := webhooksig.DecodeSecret(text)
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", from, err))
+		return nil, cli.Usage(fmt.Errorf("%s: %w", from, err))
 	}
 	return secret, nil
 }

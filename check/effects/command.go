@@ -21,18 +21,9 @@ const (
 	commandGivesWay = time.Second // for its children after its end
 )
 
-// Program is a [check.Counter] that runs a command. [Command] makes it; it is safe for concurrent use if the command
-// is.
-type Program struct {
-	args      []string
-	perIntent bool
-}
-
-var _ check.Counter = (*Program)(nil)
-
 // Command counts with a command that prints one number and exits with status 0 within half a minute. No shell is used;
 // its arguments may have places ([check.Template]).
-func Command(args ...string) (*Program, error) {
+func Command(args ...string) (check.Counter, error) {
 	if len(args) == 0 || args[0] == "" {
 		return nil, errors.New("the command that prints the count is missing")
 	}
@@ -40,24 +31,22 @@ func Command(args ...string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{args: slices.Clone(args), perIntent: perIntent}, nil
+	args = slices.Clone(args)
+	// Its name is the program's alone, as arguments may be secret.
+	return &counter{"the output of " + filepath.Base(args[0]), perIntent, func(ctx context.Context, fill func(string) string) (int64, error) {
+		filledArgs := make([]string, len(args))
+		for i, arg := range args {
+			var err error
+			if filledArgs[i], err = filled(fill, arg); err != nil {
+				return 0, err
+			}
+		}
+		return printed(ctx, filledArgs)
+	}}, nil
 }
 
-// Name implements [check.Counter]. It names only the program, as arguments may be secret.
-func (p *Program) Name() string { return "the output of " + filepath.Base(p.args[0]) }
-
-// PerIntent implements [check.Counter].
-func (p *Program) PerIntent() bool { return p.perIntent }
-
-// Count implements [check.Counter].
-func (p *Program) Count(ctx context.Context, fill func(string) string) (int64, error) {
-	args := make([]string, len(p.args))
-	for i, arg := range p.args {
-		var err error
-		if args[i], err = filled(fill, arg); err != nil {
-			return 0, err
-		}
-	}
+// printed runs the command, and returns the number that it prints.
+func printed(ctx context.Context, args []string) (int64, error) {
 	within, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	command := exec.CommandContext(within, args[0], args[1:]...) //nolint:gosec // the user's own command

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/check/effects"
 	"github.com/semel-dev/semel/internal/dialect"
 )
 

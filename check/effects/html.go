@@ -4,34 +4,30 @@ import (
 	"bytes"
 	"fmt"
 	"mime"
+	"slices"
 
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // HTML counts the elements of a page that match a CSS selector, such as "table#orders tbody tr". Scripts do not run, so
 // elements that they add are missing. Next pages are NOT followed, as with [JSON]. The URL, the selector and header
 // lines may have places ([check.Template]). A nil client means the zero client.
-func HTML(client *wire.Client, url, selector string, header []wire.Field) (*Page, error) {
-	p, err := newPage(client, url, header, selector)
-	if err != nil {
-		return nil, err
-	}
+func HTML(client *wire.Client, url, selector string, header []wire.Field) (check.Counter, error) {
 	if _, err := parseSelector(check.Values{"uuid": "x", "n": "1", "now": "x", "key": "x", "minted": "x"}.Fill(selector)); err != nil {
 		return nil, err
 	}
-	p.what = "elements " + selector
-	p.number = func(answer *wire.Answer, fill func(string) string) (int64, error) {
+	what, places := "elements "+selector, []string{selector}
+	return countOf(client, url, what, slices.Clone(header), places, func(answer *wire.Answer, fill func(string) string) (int64, error) {
 		of, err := filled(fill, selector)
 		if err != nil {
 			return 0, err
 		}
 		return countHTML(answer, of)
-	}
-	return p, nil
+	})
 }
 
 func parseSelector(selector string) (cascadia.SelectorGroup, error) {

@@ -2,14 +2,16 @@ package effects
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // maxMembers limits the members that an error names.
@@ -23,29 +25,22 @@ const maxMembers = 8
 // error. Prefer a number.
 //
 // The URL, the pointer and header lines may have places ([check.Template]). A nil client means the zero client.
-func JSON(client *wire.Client, url, pointer string, header []wire.Field) (*Page, error) {
+func JSON(client *wire.Client, url, pointer string, header []wire.Field) (check.Counter, error) {
 	if pointer != "" && !strings.HasPrefix(pointer, "/") {
 		return nil, fmt.Errorf("the pointer %q does not begin with a slash: write it as /total, or as /data/items", pointer)
 	}
-	p, err := newPage(client, url, header, pointer)
-	if err != nil {
-		return nil, err
-	}
+	header = slices.Clone(header)
 	if !slices.ContainsFunc(header, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Accept") }) {
-		p.header = append(p.header, wire.Field{Name: "Accept", Value: "application/json"})
+		header = append(header, wire.Field{Name: "Accept", Value: "application/json"})
 	}
-	p.what = "the JSON"
-	if pointer != "" {
-		p.what = pointer
-	}
-	p.number = func(answer *wire.Answer, fill func(string) string) (int64, error) {
+	what := cmp.Or(pointer, "the JSON")
+	return countOf(client, url, what, header, []string{pointer}, func(answer *wire.Answer, fill func(string) string) (int64, error) {
 		to, err := filled(fill, pointer)
 		if err != nil {
 			return 0, err
 		}
 		return countJSON(answer, to)
-	}
-	return p, nil
+	})
 }
 
 func countJSON(answer *wire.Answer, pointer string) (int64, error) {
@@ -135,7 +130,6 @@ func whatIsThere(doc any, pointer string) string {
 	return "the document is neither a list nor an object"
 }
 
-// members lists pointers to the members of an object.
 func members(object map[string]any, under string) string {
 	names := slices.Sorted(maps.Keys(object))
 	more := ""

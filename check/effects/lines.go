@@ -19,21 +19,18 @@ const (
 	maxLineBytes = 1 << 20
 )
 
-// File is a [check.Counter] that counts lines. [Lines] makes it; it is safe for concurrent use.
-type File struct {
+// file is a file whose lines are counted.
+type file struct {
 	path, text string
-	perIntent  bool
 
 	mu   sync.Mutex  // guards the field below
 	last os.FileInfo // of the latest count; nil before the first
 }
 
-var _ check.Counter = (*File)(nil)
-
 // Lines counts the lines of a file, such as a log or JSON lines, that contain the text, which may be empty and may have
 // places ([check.Template]). The file has to exist from the beginning and may only grow: once it was rotated or
 // truncated, every count is an error. At most 1 GiB is read, in lines of at most 1 MiB.
-func Lines(path, text string) (*File, error) {
+func Lines(path, text string) (check.Counter, error) {
 	if path == "" {
 		return nil, errors.New("the name of the file is missing")
 	}
@@ -41,36 +38,28 @@ func Lines(path, text string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{path: path, text: text, perIntent: perIntent}, nil
-}
-
-// Name implements [check.Counter].
-func (f *File) Name() string {
-	if f.text == "" {
-		return "lines of " + f.path
+	name := "lines of " + path
+	if text != "" {
+		name += " with " + shown(text)
 	}
-	return fmt.Sprintf("lines of %s with %s", f.path, shown(f.text))
+	return &counter{name, perIntent, (&file{path: path, text: text}).count}, nil
 }
 
-// PerIntent implements [check.Counter].
-func (f *File) PerIntent() bool { return f.perIntent }
-
-// Count implements [check.Counter].
-func (f *File) Count(ctx context.Context, fill func(string) string) (int64, error) {
+func (f *file) count(ctx context.Context, fill func(string) string) (int64, error) {
 	text, err := filled(fill, f.text)
 	if err != nil {
 		return 0, err
 	}
-	file, err := os.Open(f.path)
+	in, err := os.Open(f.path)
 	if err != nil {
 		return 0, fmt.Errorf("open the file (create it before the run if the service creates it at the first effect): %w", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	if err := f.grown(file); err != nil {
+	defer func() { _ = in.Close() }() // it was only read
+	if err := f.grown(in); err != nil {
 		return 0, err
 	}
 	var n int64
-	lines := bufio.NewScanner(io.LimitReader(file, maxFileBytes))
+	lines := bufio.NewScanner(io.LimitReader(in, maxFileBytes))
 	lines.Buffer(nil, maxLineBytes)
 	for lines.Scan() {
 		if bytes.Contains(lines.Bytes(), []byte(text)) {
@@ -87,10 +76,10 @@ func (f *File) Count(ctx context.Context, fill func(string) string) (int64, erro
 }
 
 // grown rejects a file that is not a longer version of the one before.
-func (f *File) grown(file *os.File) error {
+func (f *file) grown(in *os.File) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, err := file.Stat()
+	now, err := in.Stat()
 	switch {
 	case err != nil:
 		return fmt.Errorf("examine the file: %w", err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/check/effects"
+	"github.com/semel-dev/semel/check/effects"
 )
 
 func write(t *testing.T, path, text string) {

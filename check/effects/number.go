@@ -25,7 +25,6 @@ func number(text string) (int64, error) {
 	return value.Num().Int64(), nil
 }
 
-// shown returns the text in quotes, shortened if it is long.
 func shown(text string) string {
 	if runes := []rune(text); len(runes) > maxShown {
 		text = string(runes[:maxShown]) + "…"

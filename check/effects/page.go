@@ -11,29 +11,26 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // maxPageBytes bounds an answer if the client sets no limit.
 const maxPageBytes = 64 << 20
 
-// Page is a [check.Counter] that fetches a document for each count. [JSON], [Header] and [HTML] make it; it is safe for
-// concurrent use.
-type Page struct {
-	client    wire.Client
-	url       string
-	header    []wire.Field
-	what      string // is counted
-	perIntent bool
-	number    func(*wire.Answer, func(string) string) (int64, error)
+// page is a document that is fetched for each count.
+type page struct {
+	client wire.Client
+	url    string
+	header []wire.Field
 }
 
-var _ check.Counter = (*Page)(nil)
+// reading finds the number in an answer; fill has the values of an intent.
+type reading func(answer *wire.Answer, fill func(string) string) (int64, error)
 
-// newPage returns a page whose number is yet to be defined. The texts may have further places.
-func newPage(client *wire.Client, at string, header []wire.Field, texts ...string) (*Page, error) {
-	p := &Page{url: at, header: slices.Clone(header)}
+// countOf counts by a reading of the page. The texts may have further places.
+func countOf(client *wire.Client, at, what string, header []wire.Field, texts []string, read reading) (check.Counter, error) {
+	p := &page{url: at, header: header}
 	if client != nil {
 		p.client = *client
 	}
@@ -43,16 +40,23 @@ func newPage(client *wire.Client, at string, header []wire.Field, texts ...strin
 	for _, f := range header {
 		texts = append(texts, f.Value)
 	}
-	var err error
-	if p.perIntent, err = ofIntent(append(texts, at)...); err != nil {
+	perIntent, err := ofIntent(append(texts, at)...)
+	if err != nil {
 		return nil, err
 	}
 	known := check.Values{"uuid": "1", "n": "1", "now": "1", "key": "1", "minted": "1"}
-	_, err = target(known.Fill(at))
-	return p, err
+	if _, err := target(known.Fill(at)); err != nil {
+		return nil, err
+	}
+	return &counter{what + " at " + named(at), perIntent, func(ctx context.Context, fill func(string) string) (int64, error) {
+		answer, err := p.fetch(ctx, fill)
+		if err != nil {
+			return 0, err
+		}
+		return read(answer, fill)
+	}}, nil
 }
 
-// target parses the URL of a page.
 func target(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	switch {
@@ -65,38 +69,32 @@ func target(text string) (*url.URL, error) {
 	return at, nil
 }
 
-// Name implements [check.Counter].
-func (p *Page) Name() string { return p.what + " at " + named(p.url) }
-
-// PerIntent implements [check.Counter].
-func (p *Page) PerIntent() bool { return p.perIntent }
-
-// Count implements [check.Counter]: it sends one GET.
-func (p *Page) Count(ctx context.Context, fill func(string) string) (int64, error) {
+// fetch sends one GET.
+func (p *page) fetch(ctx context.Context, fill func(string) string) (*wire.Answer, error) {
 	r, err := p.request(fill)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	answer, err := p.client.LookUp(ctx, r)
 	if err != nil {
-		return 0, fmt.Errorf("ask for the count: %w", err)
+		return nil, fmt.Errorf("ask for the count: %w", err)
 	}
 	switch {
 	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:
-		return 0, fmt.Errorf("the answer is %s: the count needs its own credentials in a header, such as Authorization", status(answer))
+		return nil, fmt.Errorf("the answer is %s: the count needs its own credentials in a header, such as Authorization", status(answer))
 	case answer.Status >= 300 && answer.Status < 400:
-		return 0, fmt.Errorf("the answer is %s to %s: give the final URL, or a header with credentials", status(answer), named(answer.Header.Get("Location")))
+		return nil, fmt.Errorf("the answer is %s to %s: give the final URL, or a header with credentials", status(answer), named(answer.Header.Get("Location")))
 	case answer.Status != http.StatusOK:
-		return 0, fmt.Errorf("the answer is %s instead of 200 OK: check the URL", status(answer))
+		return nil, fmt.Errorf("the answer is %s instead of 200 OK: check the URL", status(answer))
 	case answer.Cut:
-		return 0, errors.New("the answer is incomplete, so its items cannot be counted: ask for a number, or for one intent by {{n}}")
+		return nil, errors.New("the answer is incomplete, so its items cannot be counted: ask for a number, or for one intent by {{n}}")
 	case answer.Header.Get("Content-Encoding") != "":
-		return 0, fmt.Errorf("the answer is in %s, which was not requested: use a URL that answers without an encoding", answer.Header.Get("Content-Encoding"))
+		return nil, fmt.Errorf("the answer is in %s, which was not requested: use a URL that answers without an encoding", answer.Header.Get("Content-Encoding"))
 	}
-	return p.number(answer, fill)
+	return answer, nil
 }
 
-func (p *Page) request(fill func(string) string) (*wire.Request, error) {
+func (p *page) request(fill func(string) string) (*wire.Request, error) {
 	text, err := filled(fill, p.url)
 	if err != nil {
 		return nil, err
@@ -135,7 +133,6 @@ func goesOn(answer *wire.Answer) bool {
 	})
 }
 
-// morePages returns the error for a list that is only a part of the whole.
 func morePages(length int) error {
 	return fmt.Errorf("the list ends at %d: the answer is one page of several, and the others are not followed; count a total, or one intent by {{n}}", length)
 }

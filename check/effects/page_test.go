@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func TestMain(m *testing.M) {

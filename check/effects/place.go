@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/check/internal/place"
 )
 
 // ofIntent reports whether the texts have places that distinguish intents. The error says what is wrong with the

@@ -11,24 +11,20 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/place"
+	"github.com/semel-dev/semel/check/internal/place"
 	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // queryTimeout bounds one count in a database.
 const queryTimeout = 30 * time.Second
 
-// Query is a [check.Counter] that queries a database. [SQL] makes it; it is safe for concurrent use.
-type Query struct {
-	name      string
-	db        *sql.DB
-	dialect   dialect.Dialect
-	text      string   // with placeholders
-	places    []string // the places behind the placeholders, in order
-	perIntent bool
+// query is a query that counts.
+type query struct {
+	db      *sql.DB
+	dialect dialect.Dialect
+	text    string   // with placeholders
+	places  []string // the places behind the placeholders, in order
 }
-
-var _ check.Counter = (*Query)(nil)
 
 // SQL counts with a query that returns one row with one number, such as SELECT count(*) FROM orders WHERE number =
 // {{n}}. Places, including {{var:NAME}}, become parameters of the statement and are written without quotes. They are
@@ -36,16 +32,16 @@ var _ check.Counter = (*Query)(nil)
 //
 // The query runs in a transaction that is read-only, if the database supports that, and that is always rolled back.
 // Reports use name for the database; it must not contain secrets. The caller closes the database.
-func SQL(name string, db *sql.DB, d dialect.Dialect, query string) (*Query, error) {
-	q := &Query{name: name, db: db, dialect: d}
-	var err error
-	if q.perIntent, err = ofIntent(query); err != nil {
+func SQL(name string, db *sql.DB, d dialect.Dialect, text string) (check.Counter, error) {
+	q := &query{db: db, dialect: d}
+	perIntent, err := ofIntent(text)
+	if err != nil {
 		return nil, err
 	}
-	if err := unquoted(query); err != nil {
+	if err := unquoted(text); err != nil {
 		return nil, err
 	}
-	q.text = regexp.MustCompile(placePattern).ReplaceAllStringFunc(query, func(found string) string {
+	q.text = regexp.MustCompile(placePattern).ReplaceAllStringFunc(text, func(found string) string {
 		q.places = append(q.places, found)
 		return d.Placeholder(len(q.places))
 	})
@@ -53,7 +49,7 @@ func SQL(name string, db *sql.DB, d dialect.Dialect, query string) (*Query, erro
 	if q.text == "" {
 		return nil, errors.New("the query is empty: write it as SELECT count(*) FROM orders")
 	}
-	return q, nil
+	return &counter{"the query in " + name, perIntent, q.count}, nil
 }
 
 // placePattern finds one {{…}}.
@@ -71,14 +67,7 @@ func unquoted(query string) error {
 	return nil
 }
 
-// Name implements [check.Counter].
-func (q *Query) Name() string { return "the query in " + q.name }
-
-// PerIntent implements [check.Counter].
-func (q *Query) PerIntent() bool { return q.perIntent }
-
-// Count implements [check.Counter].
-func (q *Query) Count(ctx context.Context, fill func(string) string) (int64, error) {
+func (q *query) count(ctx context.Context, fill func(string) string) (int64, error) {
 	values := make([]any, len(q.places))
 	for i, at := range q.places {
 		value, err := filled(fill, at)

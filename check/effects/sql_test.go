@@ -4,8 +4,8 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 

@@ -15,7 +15,7 @@ import (
 // TestDocument: the page has every profile and every check, as in the code.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join("..", "..", "..", "docs", "check.md")
+	name := filepath.Join("..", "..", "docs", "check.md")
 	raw, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -27,19 +27,19 @@ func TestDocument(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(raw)); diff != "" {
-		t.Errorf("%s is not up to date (run: go test ./internal/check/report -run TestDocument -update):\n%s", name, diff)
+		t.Errorf("%s is not up to date (run: go test ./check/report -run TestDocument -update):\n%s", name, diff)
 	}
 }
 
 // between replaces the text between the two marks of that name.
 func between(t *testing.T, page, name, text string) string {
 	t.Helper()
-	before, rest, ok := strings.Cut(page, "<!-- "+name+": written by go test ./internal/check/report -run TestDocument -update -->\n")
+	before, rest, ok := strings.Cut(page, "<!-- "+name+": written by go test ./check/report -run TestDocument -update -->\n")
 	_, after, closed := strings.Cut(rest, "<!-- "+name+": end -->")
 	if !ok || !closed {
 		t.Fatalf("the page lacks the marks of %s", name)
 	}
-	return before + "<!-- " + name + ": written by go test ./internal/check/report -run TestDocument -update -->\n" + text + "<!-- " + name + ": end -->" + after
+	return before + "<!-- " + name + ": written by go test ./check/report -run TestDocument -update -->\n" + text + "<!-- " + name + ": end -->" + after
 }
 
 func profileRows() string {

@@ -15,7 +15,6 @@ type group struct {
 	Results []*check.Result
 }
 
-// groups returns the results by group, in their order.
 func groups(r *check.Report) []group {
 	return grouped(r, func(one *check.Result) (string, bool) { return one.Group, true })
 }
@@ -30,7 +29,6 @@ func reasons(r *check.Report, v check.Verdict) []group {
 	})
 }
 
-// grouped groups the results that have a name.
 func grouped(r *check.Report, name func(*check.Result) (string, bool)) []group {
 	var all []group
 	for i := range r.Results {
@@ -88,7 +86,6 @@ func verdicts() []check.Verdict {
 	return []check.Verdict{check.Fail, check.Echo, check.Incomplete, check.Known, check.Pass, check.Skipped}
 }
 
-// verdictText returns the word for people.
 func verdictText(v check.Verdict) string {
 	switch v {
 	case check.Pass:

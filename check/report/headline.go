@@ -33,7 +33,6 @@ func Headline(r *check.Report) string {
 	return fmt.Sprintf("All %d checks passed: what was sent twice happened once.", all)
 }
 
-// consequence returns the meaning of the worst failure.
 func consequence(r *check.Report) string {
 	for _, c := range consequences() {
 		for i := range r.Results {
@@ -117,7 +116,6 @@ const noEffect = "a request that should be executed has no effect"
 // consequences returns them by severity, after those that make everything else uncertain. Every check has one.
 func consequences() []meaning { return slices.Concat(doneTwice(), mixedUp(), toldWrongly()) }
 
-// doneTwice returns the consequences for effects.
 func doneTwice() []meaning {
 	return []meaning{
 		{
@@ -154,7 +152,6 @@ func doneTwice() []meaning {
 	}
 }
 
-// mixedUp returns the consequences of requests that are confused.
 func mixedUp() []meaning {
 	return []meaning{
 		{says: "different requests are treated as the same", of: []string{"BASIC-06", "BASIC-07", "KEY-02", "KEY-06", "KEY-09", "KEY-10", "KEY-11", "FORM-04", "FORM-05", "HOOK-05", "SIZE-07"}},
@@ -169,7 +166,6 @@ func mixedUp() []meaning {
 	}
 }
 
-// toldWrongly returns the consequences for answers.
 func toldWrongly() []meaning {
 	return []meaning{
 		{says: "a repetition gets another answer than the first", of: []string{"BASIC-03", "BASIC-04", "BASIC-05", "BASIC-12", "FORM-02", "RACE-06", "RACE-09", "MIS-10"}},

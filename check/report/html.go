@@ -67,7 +67,6 @@ func clean(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// mannerText describes what was unusual about the sending.
 func mannerText(manner map[string]any) string {
 	var parts []string
 	for _, name := range []string{"fault", "chunked", "expect", "pieces", "pause_ms", "timeout_ms"} {

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/report"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/report"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/claimtest"
 )
 
@@ -161,7 +161,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (rewrite it with: go test ./internal/check/report -update):\n%s", name, diff)
+		t.Errorf("%s (rewrite it with: go test ./check/report -update):\n%s", name, diff)
 	}
 }
 

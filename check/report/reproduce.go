@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // commands limits the commands of one reproduction.
@@ -31,7 +31,6 @@ func Reproduce(one *check.Result) string {
 	return b.String()
 }
 
-// labels describes the attempts of one command and their outcomes.
 func labels(same []check.Exchange) string {
 	if len(same) == 1 {
 		return oneLine(same[0].Label) + ": " + came(&same[0])
@@ -40,7 +39,6 @@ func labels(same []check.Exchange) string {
 		came(&same[0]), came(&same[len(same)-1]))
 }
 
-// came describes the outcome of an exchange in a few words.
 func came(e *check.Exchange) string {
 	switch {
 	case e.Error != "":

@@ -57,7 +57,7 @@ func Text(w io.Writer, r *check.Report, o *TextOptions) error {
 	for _, g := range groups(r) {
 		t.group(&g, o.Verbose)
 	}
-	t.open(r)
+	t.unjudged(r)
 	t.end(r)
 	_, err := io.WriteString(w, t.text.String())
 	return err
@@ -144,8 +144,8 @@ func (t *terminal) remark(one *check.Result) {
 	}
 }
 
-// open lists what is missing for a verdict, once for all checks that lack it.
-func (t *terminal) open(r *check.Report) {
+// unjudged lists what is missing for a verdict, once for all checks that lack it.
+func (t *terminal) unjudged(r *check.Report) {
 	for _, why := range reasons(r, check.Incomplete) {
 		t.line("")
 		t.paragraph("", t.paint(text.FgYellow, "Not judged")+": "+strings.Join(why.IDs(), ", "))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/check/webform"
 )
 
 func TestEncode(t *testing.T) {

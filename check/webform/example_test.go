@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/check/webform"
 )
 
 // A form is found on its page, filled in, and written as a browser sends it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/check/webform"
 )
 
 func at(t *testing.T, text string) *url.URL {

@@ -68,7 +68,7 @@ func (c *Client) Do(ctx context.Context, r *Request, m *Manner) (*Answer, error)
 		if c.Connected != nil {
 			c.Connected()
 		}
-		answer, err = newExchange(conn, r, m, c.maxBody()).run(within)
+		answer, err = newExchange(conn, r, m, c.maxBody()).sendAndRead(within)
 	}
 	if m.Fault != None {
 		_ = raw.Close() // a lost connection is not shut down

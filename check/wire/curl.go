@@ -83,7 +83,6 @@ func curlBody(r *Request) string {
 	return text + " \\\n  --data-raw " + Quote(string(r.Body))
 }
 
-// remarks returns the comments before the command.
 func remarks(r *Request, m *Manner) string {
 	var lines []string
 	switch m.Fault {

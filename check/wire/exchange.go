@@ -63,8 +63,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// run sends the request and reads the answer, as far as the manner allows. It may leave the connection open.
-func (e *exchange) run(ctx context.Context) (*Answer, error) {
+// sendAndRead sends the request and reads the answer, as far as the manner allows. It may leave the connection open.
+func (e *exchange) sendAndRead(ctx context.Context) (*Answer, error) {
 	head := e.r.head(e.m)
 	if e.m.Fault == CutInHead {
 		return nil, e.abandon(e.write(head[:len(head)-2]))

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // tap records the bytes written to a connection.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // relayed returns a client whose connections all use one relay.

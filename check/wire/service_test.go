@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // service starts a server that answers each raw connection with one call, and returns its URL.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // TestFaultsOverHTTP2: a service that speaks HTTP/2 only gets as much of a request as each fault sends, once.

@@ -67,7 +67,6 @@ func answerFaults() []Service {
 	}
 }
 
-// replayed changes the replays.
 func replayed(change func(*Answer)) func(*Decisions) {
 	return func(d *Decisions) {
 		d.Replay = func(w http.ResponseWriter, a *Answer) {

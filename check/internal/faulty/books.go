@@ -139,7 +139,6 @@ func lag() {
 
 const roundTrip = 30 * time.Millisecond
 
-// answerTaken answers with the error of the books.
 func answerTaken(w http.ResponseWriter, err error) {
 	if errors.Is(err, errTaken) {
 		answerProblem(w, http.StatusConflict, err.Error())

@@ -168,7 +168,6 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readable returns a body that was read as one to read again.
 func readable(body []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(body)) }
 
 // Fingerprint returns a hash of the whole request: method, path, query, content type and body. The boundary of a

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/faulty"
-	checkreport "github.com/semel-dev/semel/internal/check/report"
+	"github.com/semel-dev/semel/check/internal/faulty"
+	checkreport "github.com/semel-dev/semel/check/report"
 )
 
 // TestDifficultServices: a service without a mistake is not accused, however it limits, refuses or delays requests, and

@@ -62,7 +62,7 @@ func (d *Door) once(w http.ResponseWriter, r *http.Request, id, asked string) {
 	rec, mine := d.Claim(d.memory, d.life, id, asked)
 	switch {
 	case mine:
-		d.run(w, r, rec)
+		d.runHandler(w, r, rec)
 	case rec.asked != asked:
 		d.Mismatch(d, w, r, rec)
 	case d.Orphaned(rec):
@@ -72,7 +72,6 @@ func (d *Door) once(w http.ResponseWriter, r *http.Request, id, asked string) {
 	}
 }
 
-// repeat answers a duplicate.
 func (d *Door) repeat(w http.ResponseWriter, r *http.Request, rec *Record) {
 	answer, done := rec.await(r.Context(), d.Wait)
 	switch {
@@ -87,8 +86,8 @@ func (d *Door) repeat(w http.ResponseWriter, r *http.Request, rec *Record) {
 	}
 }
 
-// run executes the request. The claim ends with it, even if the handler panics.
-func (d *Door) run(w http.ResponseWriter, r *http.Request, rec *Record) {
+// runHandler executes the request. The claim ends with it, even if the handler panics.
+func (d *Door) runHandler(w http.ResponseWriter, r *http.Request, rec *Record) {
 	ctx, cancel := d.Context(d.life, r)
 	defer cancel()
 	settled := false
@@ -108,7 +107,6 @@ func (d *Door) run(w http.ResponseWriter, r *http.Request, rec *Record) {
 	d.First(w, got)
 }
 
-// settle records an answer that is kept, and forgets the others.
 func (d *Door) settle(_ *http.Request, rec *Record, got *Answer) {
 	if d.life.over() {
 		return // a process that was killed writes nothing
@@ -120,7 +118,6 @@ func (d *Door) settle(_ *http.Request, rec *Record, got *Answer) {
 	d.memory.Settle(rec, got.kept())
 }
 
-// comeAgain refuses for now.
 func (d *Door) comeAgain(w http.ResponseWriter, detail string) {
 	w.Header().Set("Retry-After", "1")
 	d.Refuse(w, http.StatusConflict, detail)
@@ -129,7 +126,6 @@ func (d *Door) comeAgain(w http.ResponseWriter, detail string) {
 // policyPath is the path of the policy for callers.
 const policyPath = "/.well-known/idempotency"
 
-// publish answers with the policy.
 func (d *Door) publish(w http.ResponseWriter) {
 	if d.Silent {
 		http.Error(w, "404 page not found", http.StatusNotFound)

@@ -37,7 +37,7 @@ func envelopeFaults() []Service {
 						return rec, false
 					}
 					within(context.Background(), slowLookUp)
-					return m.take(life, id, asked), true
+					return m.insertOver(life, id, asked), true
 				}
 			}}.start, "BASIC-01", "scope")),
 		fault("a replay in an envelope, for every request",
@@ -71,7 +71,6 @@ func envelopeFaults() []Service {
 // slowLookUp is the time between a look-up and the record, short next to an order's.
 const slowLookUp = 10 * time.Millisecond
 
-// enveloped puts a replay into another document.
 func enveloped(w http.ResponseWriter, a *Answer) {
 	writeReplay(w, `{"cached":true,"data":%s}`, a.Body.Bytes())
 }

@@ -63,7 +63,6 @@ func Healthy() []Service {
 	}
 }
 
-// quotedOnly refuses raw keys.
 func quotedOnly(r *http.Request) (string, error) {
 	key, err := ReadKey(r)
 	if err == nil && r.Header.Get("Idempotency-Key")[0] != '"' {

@@ -99,12 +99,10 @@ func refusingFaults() []Service {
 	}
 }
 
-// keyed replaces how the key is read.
 func keyed(read func(*http.Request) (string, error)) func(*Decisions) {
 	return func(d *Decisions) { d.Key = read }
 }
 
-// spelled changes a key that was read.
 func spelled(change func(string) string) func(*Decisions) {
 	return func(d *Decisions) {
 		d.Key = func(r *http.Request) (string, error) {

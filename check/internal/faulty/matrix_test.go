@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/faulty"
+	"github.com/semel-dev/semel/check/internal/faulty"
 )
 
 var (
@@ -184,7 +184,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(text, string(got)); diff != "" {
-		t.Errorf("%s is not up to date (run: go test ./internal/check/faulty -run TestDocument -update):\n%s", page, diff)
+		t.Errorf("%s is not up to date (run: go test ./check/internal/faulty -run TestDocument -update):\n%s", page, diff)
 	}
 }
 
@@ -194,13 +194,13 @@ func pageText(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(`# Faulty services: what keeps ` + "`semel check`" + ` honest
 
-<!-- Written by: go test ./internal/check/faulty -run TestDocument -update -->
+<!-- Written by: go test ./check/internal/faulty -run TestDocument -update -->
 
 Services with a known mistake show what each check is worth. Read this page when you doubt a finding of [semel check](check.md), or add a check.
 Each service is a small shop behind an idempotency layer that is right but for one decision. To watch the checks on one of them:
 
 ` + "```sh" + `
-go test ./internal/check/faulty -run TestFaultyServices -v -only 'a replay is 200' -show
+go test ./check/internal/faulty -run TestFaultyServices -v -only 'a replay is 200' -show
 ` + "```" + `
 
 With ` + "`SEMEL_LONG=1`" + ` and no ` + "`-only`" + `, it runs every check on every service. The checks that fail must be those in the table: no fewer, and no more.

@@ -73,7 +73,6 @@ func (m *Memory) Settle(rec *Record, answer *Answer) {
 	close(rec.done)
 }
 
-// forget removes the record of a key in any state.
 func (m *Memory) forget(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,8 +110,7 @@ func (m *Memory) Look(id string) *Record {
 	return m.find(id)
 }
 
-// take writes a record, even over another one.
-func (m *Memory) take(life Life, id, asked string) *Record {
+func (m *Memory) insertOver(life Life, id, asked string) *Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.insert(life, id, asked)

@@ -29,7 +29,6 @@ const pageText = `<!doctype html>
 </form></html>
 `
 
-// freshToken returns a new token for each page.
 func freshToken() string { return rand.Text() }
 
 // ReadToken makes the key of a form from its token and its content. The same page sent again is the same intent;

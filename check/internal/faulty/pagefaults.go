@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // asPages leaves out the checks of things that browsers never do.
@@ -43,7 +43,6 @@ func pageFaults() []Service {
 	}
 }
 
-// tokenOnly reads the token, and ignores the form's content.
 func tokenOnly(r *http.Request) (string, error) {
 	token, _, err := tokenOf(r)
 	return token, err

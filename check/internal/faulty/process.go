@@ -12,7 +12,6 @@ import (
 // Life is closed when its process is killed. A nil Life never ends.
 type Life <-chan struct{}
 
-// over reports whether the process was killed.
 func (l Life) over() bool {
 	select {
 	case <-l:

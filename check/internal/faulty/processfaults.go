@@ -27,7 +27,7 @@ func processFaults() []Service {
 				decisions: func(d *Decisions) {
 					d.Claim = func(m *Memory, life Life, id, asked string) (*Record, bool) {
 						if rec := m.Look(id); rec != nil && rec.orphaned() {
-							return m.take(life, id, asked), true
+							return m.insertOver(life, id, asked), true
 						}
 						return m.Claim(life, id, asked)
 					}

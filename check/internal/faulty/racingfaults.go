@@ -17,7 +17,7 @@ func racingFaults() []Service {
 						return rec, false
 					}
 					within(context.Background(), 2*unhurried().Before) // the time between two statements
-					return m.take(life, id, asked), true
+					return m.insertOver(life, id, asked), true
 				}
 			}}.start),
 		fault("the record comes last", "Nothing is written before the work is done: the record helps retries, and not simultaneous requests.",
@@ -27,7 +27,7 @@ func racingFaults() []Service {
 					if rec := m.Look(id); rec != nil && rec.over() {
 						return rec, false
 					}
-					return m.take(life, id, asked), true
+					return m.insertOver(life, id, asked), true
 				}
 			}}.start),
 		fault("racers get 500", "The unique index works, but its error is not handled.",

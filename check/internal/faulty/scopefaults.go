@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // scopeFaults confuse the owners of keys.
@@ -33,7 +33,6 @@ func scopeFaults() []Service {
 	}
 }
 
-// unscoped treats all callers as one.
 func unscoped(d *Decisions) { d.Scope = func(*http.Request) string { return "" } }
 
 // TwoMembers configures the shop's two members, whose tokens are required.

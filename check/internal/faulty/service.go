@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // Service is a kind of service.

@@ -1,13 +1,13 @@
 package faulty
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/semel-dev/semel/internal/webhooksig"
 )
 
 // tolerance bounds the age of a delivery, and how far ahead its sender's clock may be.
@@ -26,7 +26,7 @@ func signedWithin(secret []byte, most time.Duration, next http.Handler) http.Han
 			return
 		}
 		r.Body = readable(body)
-		if !fresh(r.Header.Get("webhook-timestamp"), most) || !genuine(secret, r.Header, body) {
+		if !genuine(secret, r.Header, body, most) {
 			answerProblem(w, http.StatusUnauthorized, "the signature is wrong, or not current")
 			return
 		}
@@ -34,21 +34,12 @@ func signedWithin(secret []byte, most time.Duration, next http.Handler) http.Han
 	})
 }
 
-func fresh(timestamp string, most time.Duration) bool {
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	return err == nil && time.Since(time.Unix(seconds, 0)).Abs() <= most
-}
-
-func genuine(secret []byte, header http.Header, body []byte) bool {
-	sum := hmac.New(sha256.New, secret)
-	_, _ = sum.Write([]byte(header.Get("webhook-id") + "." + header.Get("webhook-timestamp") + "." + string(body))) // never fails
-	want := []byte("v1," + base64.StdEncoding.EncodeToString(sum.Sum(nil)))
-	for given := range strings.FieldsSeq(header.Get("webhook-signature")) {
-		if hmac.Equal([]byte(given), want) {
-			return true
-		}
-	}
-	return false
+// genuine reports whether the delivery has a valid signature, and an age of at most that.
+func genuine(secret []byte, header http.Header, body []byte, most time.Duration) bool {
+	seconds, err := strconv.ParseInt(header.Get("webhook-timestamp"), 10, 64)
+	at := time.Unix(seconds, 0)
+	signed := webhooksig.Sign(secret, header.Get("webhook-id"), at, body)
+	return err == nil && time.Since(at).Abs() <= most && slices.Contains(strings.Fields(header.Get("webhook-signature")), signed)
 }
 
 // ReadDelivery reads the id of a delivery.

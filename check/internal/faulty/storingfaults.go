@@ -147,7 +147,6 @@ func (p *payments) FailNext(n, _ int) { p.failing.Store(int64(n)) }
 
 var errAway = errors.New("the payment service does not answer")
 
-// pay calls the dependency once.
 func (p *payments) pay(context.Context) error {
 	for {
 		left := p.failing.Load()
@@ -160,7 +159,6 @@ func (p *payments) pay(context.Context) error {
 	}
 }
 
-// paying makes the shop pay for each order.
 func paying(h recipe) func() (Running, error) {
 	return func() (Running, error) {
 		desk := &payments{}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // tellingFaults confuse requests, or misread their bodies.
@@ -137,14 +137,12 @@ func contentFaults() []Service {
 	}
 }
 
-// inParts orders with a multipart form.
 func inParts(c *check.Config) {
 	c.Template.Header = []wire.Field{{Name: "Content-Type", Value: "multipart/form-data; boundary=zoo"}}
 	c.Template.Body = []byte("--zoo\r\nContent-Disposition: form-data; name=\"number\"\r\n\r\n{{uuid}}\r\n" +
 		"--zoo\r\nContent-Disposition: form-data; name=\"amount\"\r\n\r\n{{n}}\r\n--zoo--\r\n")
 }
 
-// byForm orders with a form, and a key in the header.
 func byForm(c *check.Config) {
 	form := []wire.Field{{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}}
 	c.Template.Header, c.Template.Body = form, []byte("number={{uuid}}&amount={{n}}")
@@ -152,13 +150,11 @@ func byForm(c *check.Config) {
 	c.Invalid.Header, c.Invalid.Body = form, []byte("number=&amount={{n}}")
 }
 
-// byMembersForm is byForm for two members.
 func byMembersForm(c *check.Config) {
 	byForm(c)
 	TwoMembers(c)
 }
 
-// compared replaces the fingerprint.
 func compared(fingerprint func(*http.Request, []byte) string) func(*Decisions) {
 	return func(d *Decisions) { d.Fingerprint = fingerprint }
 }

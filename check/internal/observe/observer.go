@@ -79,7 +79,6 @@ func Split(text string) (listen, upstream string) {
 	return listen, upstream
 }
 
-// counts reports whether a call may have an effect.
 func counts(r *http.Request) bool {
 	return slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method)
 }
@@ -196,7 +195,6 @@ func (s *Observer) pass(w http.ResponseWriter, r *http.Request, arrived func()) 
 	_, _ = io.WriteString(w, `{"id":`+strconv.FormatInt(n, 10)+"}\n") // the client may be gone
 }
 
-// fails uses one of the requested failures up.
 func (s *Observer) fails() (status int, fails bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +205,6 @@ func (s *Observer) fails() (status int, fails bool) {
 	return s.status, true
 }
 
-// arrived counts a call.
 func (s *Observer) arrived() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/semel-dev/semel/internal/check/observe"
+	"github.com/semel-dev/semel/check/internal/observe"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

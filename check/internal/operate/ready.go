@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // The bounds of waiting for a service.

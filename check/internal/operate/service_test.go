@@ -2,13 +2,11 @@ package operate_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,7 +21,6 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/sqlitestore"
-	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
 )
 
 // The environment of the process that is killed and restarted: this test binary.
@@ -84,48 +81,31 @@ func newService(ctx context.Context, dir, mode string) (http.Handler, error) {
 	policy := semel.Policy{Lease: lease}
 	switch mode {
 	case "memory":
-		return guarded(memstore.New(nil), app, policy, nil)
-	case "rerun":
-		policy.OnUnknown = semel.Rerun
-		fallthrough
+		return guarded(memstore.New(nil), app, policy)
 	case "store":
 		store, err := sqlitestore.Open(ctx, filepath.Join(dir, "keys.db"), nil)
 		if err != nil {
 			return nil, err
 		}
-		return guarded(store, app, policy, nil)
-	case "transaction":
-		file := url.URL{Scheme: "file", Opaque: filepath.Join(dir, "orders.db"), RawQuery: "_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"}
-		db, err := sql.Open("sqlite", file.String())
-		if err != nil {
-			return nil, err
-		}
-		if _, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS orders (id TEXT)"); err != nil {
-			return nil, err
-		}
-		store, err := sqlitetx.Open(ctx, db, nil)
-		if err != nil {
-			return nil, err
-		}
-		return guarded(store, app, policy, &semelhttp.Options{Transactor: store.Transactor()})
+		return guarded(store, app, policy)
 	}
 	status, err := strconv.Atoi(mode)
 	return &locks{dir: dir, app: app, status: status}, err
 }
 
-func guarded(store semel.Store, app http.Handler, policy semel.Policy, o *semelhttp.Options) (http.Handler, error) {
+func guarded(store semel.Store, app http.Handler, policy semel.Policy) (http.Handler, error) {
 	guard, err := semel.New(store, &semel.Options{Policy: policy})
 	if err != nil {
 		return nil, err
 	}
-	door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil }, o)
+	door, err := semelhttp.New(guard, func(*http.Request) (string, error) { return semel.ScopeGlobal, nil }, nil)
 	if err != nil {
 		return nil, err
 	}
 	return door.Handler(app), nil
 }
 
-// orders is an application whose effect is a row, or a line of a file.
+// orders is an application whose effect is a line of a file.
 type orders struct{ dir string }
 
 func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +114,7 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := (&ids.UUIDs{}).New().String()
-	err := errors.Join(wait(r.Context()), o.effect(r.Context(), id), wait(r.Context()))
+	err := errors.Join(wait(r.Context()), o.effect(id), wait(r.Context()))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -144,11 +124,7 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"id":%q}`, id)
 }
 
-func (o *orders) effect(ctx context.Context, id string) error {
-	if tx := sqlitetx.TxFrom(ctx); tx != nil {
-		_, err := tx.ExecContext(ctx, "INSERT INTO orders VALUES (?)", id)
-		return err
-	}
+func (o *orders) effect(id string) error {
 	file, err := os.OpenFile(filepath.Join(o.dir, "ledger"), os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -188,8 +164,8 @@ func (l *locks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := os.ReadFile(path)
 	switch {
-	case err != nil || len(answer) == 0 && l.status == http.StatusConflict:
-		http.Error(w, "a request is running", http.StatusConflict)
+	case err != nil:
+		http.Error(w, "the lock cannot be read", http.StatusInternalServerError)
 	case len(answer) == 0:
 		w.WriteHeader(l.status)
 	default:

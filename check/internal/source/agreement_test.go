@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 

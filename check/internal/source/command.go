@@ -111,7 +111,6 @@ func (c *command) target() (string, error) {
 	return withQuery(at, strings.Join(query, "&")), nil
 }
 
-// withQuery adds to the query of a URL.
 func withQuery(at, query string) string {
 	if query == "" {
 		return at
@@ -199,7 +198,6 @@ func (r *Request) addCookie(text string) {
 	r.add("Cookie", text)
 }
 
-// headerLines returns the lines, including those of files.
 func (c *command) headerLines() ([]string, error) {
 	var lines []string
 	for _, text := range c.header {
@@ -208,7 +206,7 @@ func (c *command) headerLines() ([]string, error) {
 			lines = append(lines, text)
 			continue
 		}
-		data, err := c.open(name)
+		data, err := c.readInput(name)
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +240,7 @@ func (c *command) defaultHeader(r *Request, name, value string) {
 // dropEmpty applies lines such as "User-Agent:" that remove a header.
 func (r *Request) dropEmpty(header []string) {
 	if removed(header, "User-Agent") && !r.has("User-Agent") {
-		r.note("the User-Agent is left out, as requested; some services refuse such requests")
+		r.addNote("the User-Agent is left out, as requested; some services refuse such requests")
 	}
 }
 
@@ -268,7 +266,7 @@ func (c *command) fillBody(r *Request) (contentType string, err error) {
 		return "", errors.New("there is more than one kind of body: give one of -d, -F and -T")
 	case c.upload != "":
 		name := c.upload
-		r.Template.Body, err = c.open(name)
+		r.Template.Body, err = c.readInput(name)
 		if strings.HasSuffix(r.Template.URL, "/") && name != "-" {
 			r.Template.URL += escapePath(name[strings.LastIndexAny(name, `/\`)+1:])
 		}
@@ -294,7 +292,6 @@ func (c *command) fillBody(r *Request) (contentType string, err error) {
 	return "application/x-www-form-urlencoded", nil
 }
 
-// joined returns the body of the -d options.
 func (c *command) joined() ([]byte, error) {
 	var b bytes.Buffer
 	for i, p := range c.data {
@@ -322,7 +319,7 @@ func (c *command) pieceOf(p piece) ([]byte, error) {
 	if p.kind == dataRaw || !file {
 		return []byte(p.text), nil
 	}
-	data, err := c.open(name)
+	data, err := c.readInput(name)
 	if p.kind == dataPlain {
 		data = slices.DeleteFunc(data, func(c byte) bool { return c == '\r' || c == '\n' || c == 0 })
 	}
@@ -340,7 +337,7 @@ func (c *command) encode(text string) (string, error) {
 	}
 	name, content := text[:at], text[at+1:]
 	if text[at] == '@' {
-		data, err := c.open(content)
+		data, err := c.readInput(content)
 		if err != nil {
 			return "", err
 		}
@@ -352,8 +349,8 @@ func (c *command) encode(text string) (string, error) {
 	return name + "=" + escapeForm(content), nil
 }
 
-// open reads a file, or standard input for -.
-func (c *command) open(name string) ([]byte, error) {
+// readInput reads a file, or standard input for -.
+func (c *command) readInput(name string) ([]byte, error) {
 	if name != "-" {
 		return readFile(c.dir, name)
 	}

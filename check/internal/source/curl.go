@@ -66,7 +66,6 @@ func (c *command) read(words []string) (*Request, error) {
 	return r, nil
 }
 
-// split splits the line by the rules of its shell.
 func split(line string) (typed, error) {
 	if forPrompt(line) {
 		return typed{words: promptWords(line)}, nil

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 func TestCurl(t *testing.T) {
@@ -147,6 +147,8 @@ func TestCurlRefuses(t *testing.T) {
 		"curl http://a -d":                        "-d has no value",
 		"curl http://a -d x --next http://b":      "--next begins another request",
 		"curl http://a --digest -u a:b":           "--digest needs new credentials",
+		"curl http://a -x http://p:3128":          "-x changes the way to the service",
+		"curl http://a --unix-socket /run/x":      "--unix-socket changes the way to the service",
 		"curl http://a -u a":                      "without a password",
 		"curl http://a -u '{{var:u}}:b'":          "user and password are encoded",
 		"curl http://a -b jar.txt":                "file of cookies",
@@ -205,15 +207,11 @@ func TestCurlReportsReachAndNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	noted(t, r, `curl ignores the text after a semicolon in -F "a"`)
-	r, err = source.Curl(`curl -sk --cacert ca.pem --resolve a:443:127.0.0.1 --connect-to ::b: -x http://p:3128 -E c.pem --key k.pem ` +
-		`--unix-socket /run/x -L --max-time 5 --no-keepalive https://a/x -H 'Accept-Encoding: gzip' -d "$A" | jq`)
+	r, err = source.Curl(`curl -sk --cacert ca.pem -E c.pem --key k.pem -L --max-time 5 --no-keepalive https://a/x -H 'Accept-Encoding: gzip' -d "$A" | jq`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := source.Reach{
-		Insecure: true, CACert: "ca.pem", Cert: "c.pem", Key: "k.pem", Proxy: "http://p:3128",
-		Resolve: []string{"a:443:127.0.0.1"}, Connect: []string{"::b:"}, UnixSocket: "/run/x",
-	}
+	want := source.Reach{Insecure: true, CACert: "ca.pem", Cert: "c.pem", Key: "k.pem"}
 	if diff := cmp.Diff(want, r.Reach); diff != "" {
 		t.Errorf("reach (-want +got):\n%s", diff)
 	}

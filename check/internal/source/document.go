@@ -38,7 +38,6 @@ func newText(s string) *value   { return &value{kind: kindText, scalar: s} }
 func newNumber(s string) *value { return &value{kind: kindNumber, scalar: s} }
 func newObject() *value         { return &value{kind: kindObject, members: map[string]*value{}} }
 
-// is reports whether the value has that type.
 func (v *value) is(k kind) bool { return v.kindOf() == k }
 
 func (v *value) kindOf() kind {
@@ -48,7 +47,6 @@ func (v *value) kindOf() kind {
 	return v.kind
 }
 
-// get returns a member of an object.
 func (v *value) get(name string) *value {
 	if v == nil {
 		return nil
@@ -79,7 +77,6 @@ func (v *value) lineOf() int {
 	return v.line
 }
 
-// list returns the items of an array.
 func (v *value) list() []*value {
 	if v == nil {
 		return nil
@@ -87,7 +84,6 @@ func (v *value) list() []*value {
 	return v.items
 }
 
-// names returns the names of an object's members, in order.
 func (v *value) names() []string {
 	if v == nil {
 		return nil
@@ -95,10 +91,8 @@ func (v *value) names() []string {
 	return v.keys
 }
 
-// truth reports whether it is true.
 func (v *value) truth() bool { return v.is(kindBool) && v.scalar == "true" }
 
-// float returns a number's value, or ok false.
 func (v *value) float() (f float64, ok bool) {
 	if !v.is(kindNumber) {
 		return 0, false
@@ -166,7 +160,6 @@ func writeText(b *bytes.Buffer, s string) {
 // maxNesting limits the nesting of documents.
 const maxNesting = 500
 
-// parseJSON reads a JSON document.
 func parseJSON(data []byte) (*value, error) {
 	p := &jsonParser{decoder: json.NewDecoder(bytes.NewReader(data))}
 	p.decoder.UseNumber()

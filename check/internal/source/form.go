@@ -32,7 +32,6 @@ type part struct {
 	contentType string
 }
 
-// multipart builds a body from the fields of -F.
 func (c *command) multipart() (body []byte, contentType string, err error) {
 	parts := make([]part, 0, len(c.form))
 	size := 0
@@ -67,7 +66,7 @@ func (c *command) partOf(f formField) (part, error) {
 	if kind == "" {
 		p.content = []byte(value)
 	} else {
-		data, err := c.open(value)
+		data, err := c.readInput(value)
 		if err != nil {
 			return part{}, err
 		}

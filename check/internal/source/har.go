@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // maxListed limits the entries, operations or requests that a message lists.
@@ -56,7 +56,6 @@ type harParam struct {
 
 func (e *harEntry) method() string { return strings.ToUpper(e.Request.Method) }
 
-// label returns the entry's name for messages.
 func (e *harEntry) label() string {
 	at, _, _ := strings.Cut(e.Request.URL, "?")
 	return e.method() + " " + at
@@ -86,7 +85,7 @@ func HAR(r io.Reader, entry string) (*Request, error) {
 		return nil, fmt.Errorf("entry %d (%s): %w", number, e.label(), err)
 	}
 	if fitting > 1 {
-		found.note("%d entries of the recording match; the last is used: %d (%s)", fitting, number, e.label())
+		found.addNote("%d entries of the recording match; the last is used: %d (%s)", fitting, number, e.label())
 	}
 	return found, nil
 }
@@ -100,7 +99,6 @@ func lineOfJSON(data []byte, err error) string {
 	return ""
 }
 
-// choose returns the number of the selected entry, and how many match.
 func choose(entries []harEntry, entry string) (number, fitting int, err error) {
 	if len(entries) == 0 {
 		return 0, 0, errors.New("the recording has no entries: record the request, then save it")
@@ -180,7 +178,7 @@ func (e *harEntry) request() (*Request, error) {
 	}
 	for _, name := range []string{"Cookie", "Authorization"} {
 		if r.has(name) {
-			r.note("the header %s comes from the recording: it may have expired, and anyone who has it can act as its user", name)
+			r.addNote("the header %s comes from the recording: it may have expired, and anyone who has it can act as its user", name)
 		}
 	}
 	return r, nil
@@ -202,7 +200,6 @@ func (r *Request) joinCookies() {
 	}
 }
 
-// fill sets the body of the request.
 func (p *harPost) fill(r *Request) error {
 	if p == nil {
 		return nil
@@ -240,7 +237,7 @@ func (p *harPost) fill(r *Request) error {
 		r.add("Content-Type", contentType)
 	}
 	if strings.HasPrefix(p.MimeType, "multipart/form-data") && bytes.Contains(r.Template.Body, []byte("filename=")) {
-		r.note("recordings omit or corrupt the content of uploaded files: check that the service accepts the body as it is")
+		r.addNote("recordings omit or corrupt the content of uploaded files: check that the service accepts the body as it is")
 	}
 	return nil
 }
@@ -251,7 +248,7 @@ func (p *harPost) parts(r *Request) []part {
 		content := param.Value
 		if param.FileName != nil && content == "" {
 			content = "content"
-			r.note("the recording does not have the content of the file %s: it was made up", *param.FileName)
+			r.addNote("the recording does not have the content of the file %s: it was made up", *param.FileName)
 		}
 		parts = append(parts, part{name: param.Name, content: []byte(content), fileName: param.FileName, contentType: param.ContentType})
 	}

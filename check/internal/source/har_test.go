@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // recording is as written by Chromium for HTTP/2, including parts that are not read.

@@ -63,7 +63,6 @@ var (
 	script   = regexp.MustCompile(`^<\s*\{%|^<\s+\S+\.js\s*$`)
 )
 
-// split finds the requests, and the variables of the file.
 func (f *httpFile) split(text string) {
 	current := block{}
 	flush := func(next string) {
@@ -88,7 +87,7 @@ func (f *httpFile) split(text string) {
 		case match != nil:
 			f.variables[match[1]] = match[2]
 		case script.MatchString(line):
-			f.note("a script before the request was left out")
+			f.addNote("a script before the request was left out")
 			scripted = strings.Contains(line, "{%") && !strings.Contains(line, "%}")
 		case named.MatchString(line):
 			current.name = named.FindStringSubmatch(line)[1]
@@ -99,8 +98,7 @@ func (f *httpFile) split(text string) {
 	flush("")
 }
 
-// note adds a note once.
-func (f *httpFile) note(format string, args ...any) {
+func (f *httpFile) addNote(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(f.notes, text) {
 		f.notes = append(f.notes, text)
 	}
@@ -122,7 +120,6 @@ func (b *block) label(number int) string {
 	return fmt.Sprintf("%d (%s)", number, text)
 }
 
-// choose returns the selected request.
 func (f *httpFile) choose(name string) (*block, error) {
 	var all []string
 	var posts, fitting []*block
@@ -222,7 +219,6 @@ func (f *httpFile) header(r *Request, lines []string) (rest []string, err error)
 	return nil, nil
 }
 
-// withoutHandlers removes the handlers of the answer.
 func withoutHandlers(lines []string) []string {
 	var kept []string
 	scripted := false
@@ -244,7 +240,7 @@ func withoutHandlers(lines []string) []string {
 func (f *httpFile) body(r *Request, lines []string) ([]byte, error) {
 	kept := withoutHandlers(lines)
 	if len(kept) < len(lines) {
-		f.note("the handling of the answer was left out")
+		f.addNote("the handling of the answer was left out")
 	}
 	for len(kept) > 0 && strings.TrimSpace(kept[len(kept)-1]) == "" {
 		kept = kept[:len(kept)-1]
@@ -280,7 +276,6 @@ func (f *httpFile) body(r *Request, lines []string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// piece returns one line of a body, or the file that it names.
 func (f *httpFile) piece(line string) ([]byte, error) {
 	match := include.FindStringSubmatch(line)
 	if match == nil {

@@ -21,7 +21,6 @@ func (a *openAPI) exampleOf(v *value) *value {
 	return example
 }
 
-// body fills in the request's body.
 func (a *openAPI) body() {
 	kind, media := bestMedia(a.resolve(a.op.does.get("requestBody")).get("content"))
 	if media == nil {
@@ -68,7 +67,6 @@ func rankOfMedia(kind string) int {
 	return 1
 }
 
-// encode writes a value in the media type.
 func (a *openAPI) encode(kind string, media, v *value) (body []byte, contentType string, err error) {
 	lower := strings.ToLower(kind)
 	var b bytes.Buffer

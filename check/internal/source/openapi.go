@@ -32,7 +32,6 @@ type openAPI struct {
 	err         error // the first one: nothing more is built
 }
 
-// fail remembers the first error.
 func (a *openAPI) fail(err error) {
 	if a.err == nil {
 		a.err = err
@@ -90,7 +89,6 @@ func methods() []string {
 	}
 }
 
-// choose returns the selected operation.
 func (a *openAPI) choose(wanted string) (operation, error) {
 	var all, fitting []operation
 	paths := a.doc.get("paths")
@@ -127,7 +125,6 @@ func (a *openAPI) choose(wanted string) (operation, error) {
 	return operation{}, fmt.Errorf("%q does not select one operation: name one of %s", wanted, some(labels))
 }
 
-// named reports whether the name means this operation.
 func (o *operation) named(name string) bool {
 	method, path, ok := strings.Cut(name, " ")
 	return o.does.get("operationId").text() == name ||
@@ -144,7 +141,6 @@ func (a *openAPI) resolve(v *value) *value {
 	return v
 }
 
-// follow follows references within the document.
 func (a *openAPI) follow(v *value) (*value, error) {
 	for range maxHops {
 		to := v.get("$ref")
@@ -167,7 +163,6 @@ func (a *openAPI) follow(v *value) (*value, error) {
 	return nil, fmt.Errorf("line %d: more than %d references in a chain", v.lineOf(), maxHops)
 }
 
-// request assembles the request.
 func (a *openAPI) request(server string) error {
 	base, err := a.server(server)
 	if err != nil {
@@ -191,7 +186,6 @@ func (a *openAPI) request(server string) error {
 	return r.finish()
 }
 
-// server returns the base of the URL.
 func (a *openAPI) server(wanted string) (string, error) {
 	servers := a.op.does.get("servers")
 	for _, v := range []*value{a.op.item.get("servers"), a.doc.get("servers")} {
@@ -220,7 +214,7 @@ func (a *openAPI) server(wanted string) (string, error) {
 	case own != "" && !isAbsolute(own):
 		return strings.TrimSuffix(wanted, "/") + "/" + strings.Trim(own, "/"), nil
 	case strings.Trim(pathOf(own), "/") != "" && pathOf(wanted) == "/":
-		a.r.note("the document's server %s has a path, but the given one does not: add the path if the service needs it", own)
+		a.r.addNote("the document's server %s has a path, but the given one does not: add the path if the service needs it", own)
 	}
 	return wanted, nil
 }
@@ -235,7 +229,6 @@ func urlsOf(servers *value) []string {
 	return all
 }
 
-// withVariables fills in the defaults of a server's variables.
 func withVariables(server *value) string {
 	at := server.get("url").text()
 	variables := server.get("variables")
@@ -245,7 +238,6 @@ func withVariables(server *value) string {
 	return at
 }
 
-// accept sets the Accept header to the operation's answers.
 func (a *openAPI) accept() {
 	responses := a.op.does.get("responses")
 	for _, status := range responses.names() {
@@ -277,7 +269,7 @@ func (a *openAPI) security() {
 		}
 	}
 	if len(a.r.Auth) > 0 {
-		a.r.note("the service requires credentials: %s", strings.Join(a.r.Auth, ", or "))
+		a.r.addNote("the service requires credentials: %s", strings.Join(a.r.Auth, ", or "))
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/check/source"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/source"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 const invoices = `

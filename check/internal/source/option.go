@@ -11,7 +11,6 @@ type curlOption struct {
 	refuse string
 }
 
-// curlOptions returns all known options by their names.
 func curlOptions() map[string]curlOption {
 	all := map[string]curlOption{}
 	for names, does := range requestOptions() {
@@ -75,13 +74,9 @@ func requestSwitches() map[string]func(*command) {
 
 func reachOptions() map[string]func(*command, string) {
 	return map[string]func(*command, string){
-		"--cacert":      func(c *command, v string) { c.reach.CACert = v },
-		"-E --cert":     func(c *command, v string) { c.reach.Cert = v },
-		"--key":         func(c *command, v string) { c.reach.Key = v },
-		"-x --proxy":    func(c *command, v string) { c.reach.Proxy = v },
-		"--resolve":     func(c *command, v string) { c.reach.Resolve = append(c.reach.Resolve, v) },
-		"--connect-to":  func(c *command, v string) { c.reach.Connect = append(c.reach.Connect, v) },
-		"--unix-socket": func(c *command, v string) { c.reach.UnixSocket = v },
+		"--cacert":  func(c *command, v string) { c.reach.CACert = v },
+		"-E --cert": func(c *command, v string) { c.reach.Cert = v },
+		"--key":     func(c *command, v string) { c.reach.Key = v },
 	}
 }
 
@@ -114,15 +109,14 @@ func refusedOptions() map[string]string {
 		"-K --config": "reads options from a file: write them out",
 		"--digest --ntlm --negotiate --anyauth --aws-sigv4": "needs new credentials for each request: " +
 			"give the header Authorization, or a log-in",
-		"-n --netrc --netrc-file --netrc-optional":                 "reads passwords from a file: write -u USER:PASSWORD",
-		"--request-target":                                         "sends a target other than the URL: put it into the URL",
-		"--socks4 --socks4a --socks5 --socks5-hostname --preproxy": "uses a SOCKS proxy: use -x with an HTTP proxy, or none",
-		"-U --proxy-user":                                          "authenticates at a proxy: use one without authentication",
-		"--pass":                                                   "gives the password of a key: use a key without one",
-		"--capath":                                                 "names a folder of authorities: name a file with --cacert",
-		"--etag-compare -z --time-cond -C --continue-at":           "makes the request conditional: leave it out",
-		"-p --proxytunnel":                                         "is for proxies: leave it out",
-		"--variable":                                               "sets a variable: write its value",
-		"-h --help -V --version -M --manual":                       "sends nothing",
+		"-n --netrc --netrc-file --netrc-optional": "reads passwords from a file: write -u USER:PASSWORD",
+		"--request-target":                         "sends a target other than the URL: put it into the URL",
+		"-x --proxy --resolve --connect-to --unix-socket -U --proxy-user -p --proxytunnel" +
+			" --socks4 --socks4a --socks5 --socks5-hostname --preproxy": "changes the way to the service, and semel check connects directly: leave it out",
+		"--pass":   "gives the password of a key: use a key without one",
+		"--capath": "names a folder of authorities: name a file with --cacert",
+		"--etag-compare -z --time-cond -C --continue-at": "makes the request conditional: leave it out",
+		"--variable":                         "sets a variable: write its value",
+		"-h --help -V --version -M --manual": "sends nothing",
 	}
 }

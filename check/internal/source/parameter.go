@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // parameters fills in the parameters of the operation and of its path; the operation's own replace the others.
@@ -41,7 +41,7 @@ func (a *openAPI) parameter(p *value) {
 		if a.r.Key.Name == "" {
 			a.r.Key = wire.Field{Name: name}
 		}
-		a.r.note("the operation takes the key of the intent in the header %s", name)
+		a.r.addNote("the operation takes the key of the intent in the header %s", name)
 		return
 	case in == "header" && (strings.EqualFold(name, "Accept") || strings.EqualFold(name, "Content-Type") || strings.EqualFold(name, "Authorization")):
 		return // OpenAPI ignores these as parameters
@@ -57,7 +57,7 @@ func (a *openAPI) parameter(p *value) {
 		}
 		example = a.build(schema, name)
 		if in == "path" && givenBy(a.flat(schema, 0)) == nil {
-			a.r.note("the %s in the path is made up: give an existing one", name)
+			a.r.addNote("the %s in the path is made up: give an existing one", name)
 		}
 		if wrapped {
 			example = newText(asText(example))
@@ -66,7 +66,6 @@ func (a *openAPI) parameter(p *value) {
 	a.fail(a.place(p, name, in, example))
 }
 
-// place adds the parameter to the request.
 func (a *openAPI) place(p *value, name, in string, v *value) error {
 	switch in {
 	case "path":

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/place"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/internal/place"
+	"github.com/semel-dev/semel/check/wire"
 )
 
 // agent is the User-Agent if a source has none: some services refuse requests without one.
@@ -33,25 +33,20 @@ type Request struct {
 
 // Reach holds curl's options for the way to the service. The zero value is the plain way.
 type Reach struct {
-	Insecure         bool     // -k: certificates are not verified
-	CACert           string   // --cacert: a file of authorities
-	Cert, Key        string   // --cert, --key: files of the client's certificate
-	Proxy            string   // -x
-	Resolve, Connect []string // --resolve, --connect-to, as curl has them
-	UnixSocket       string   // --unix-socket
+	Insecure  bool   // -k: certificates are not verified
+	CACert    string // --cacert: a file of authorities
+	Cert, Key string // --cert, --key: files of the client's certificate
 }
 
-func (r *Request) note(format string, args ...any) {
+func (r *Request) addNote(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !slices.Contains(r.Notes, text) {
 		r.Notes = append(r.Notes, text)
 	}
 }
 
-// has reports whether the template has a header line of that name.
 func (r *Request) has(name string) bool { return r.value(name) != nil }
 
-// value returns the first header line of that name, or nil.
 func (r *Request) value(name string) *wire.Field {
 	at := slices.IndexFunc(r.Template.Header, func(f wire.Field) bool { return strings.EqualFold(f.Name, name) })
 	if at < 0 {
@@ -64,7 +59,6 @@ func (r *Request) add(name, value string) {
 	r.Template.Header = append(r.Template.Header, wire.Field{Name: name, Value: value})
 }
 
-// finish cleans up the request of a source, and reports what is wrong with it.
 func (r *Request) finish() error {
 	if err := r.tidyURL(); err != nil {
 		return err
@@ -83,7 +77,7 @@ func (r *Request) finish() error {
 	}
 	for _, name := range place.Names(r.texts()...) {
 		if variable, ok := strings.CutPrefix(name, "var:"); ok {
-			r.note("{{%s}} has no value here: give %s one, with a log-in or as a value of the user", name, variable)
+			r.addNote("{{%s}} has no value here: give %s one, with a log-in or as a value of the user", name, variable)
 		}
 	}
 	return r.Template.Validate()
@@ -124,7 +118,6 @@ func (r *Request) tidyURL() error {
 	return nil
 }
 
-// authorize adds the header of Basic authentication, unless there is one.
 func (r *Request) authorize(user string) error {
 	if r.has("Authorization") {
 		return nil
@@ -157,16 +150,16 @@ func (r *Request) tidyHeader() error {
 		case name == "host" && strings.EqualFold(f.Value, hostOf(r.Template.URL)):
 			continue
 		case name == "accept-encoding":
-			r.note("Accept-Encoding was left out: answers are compared as they are sent")
+			r.addNote("Accept-Encoding was left out: answers are compared as they are sent")
 			continue
 		case isKey(name) && !mintsKey(f.Value):
 			if r.Key.Name == "" {
 				r.Key = f
 			}
-			r.note("the header %s was left out: every intent gets a key of its own", f.Name)
+			r.addNote("the header %s was left out: every intent gets a key of its own", f.Name)
 			continue
 		case signed && isSignature(name):
-			r.note("%s was left out: every delivery is signed anew", f.Name)
+			r.addNote("%s was left out: every delivery is signed anew", f.Name)
 			continue
 		}
 		if !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
@@ -186,7 +179,6 @@ func hopByHop() []string {
 	}
 }
 
-// isKey reports whether a header identifies an intent.
 func isKey(name string) bool {
 	switch strings.ToLower(name) {
 	case "idempotency-key", "x-idempotency-key", "idempotent-key", "x-idempotent-key",

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/check/internal/source"
 )
 
 // shown returns a request as text: the request line, the header without the lines of every request, and the body.

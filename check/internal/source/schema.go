@@ -23,7 +23,6 @@ const (
 // errTooLarge ends the building of a value.
 var errTooLarge = errors.New("the schema generates too large a body: add an example to the document, or give the body")
 
-// build generates a value that matches the schema.
 func (a *openAPI) build(schema *value, name string) *value {
 	if v := a.valueOf(schema, name, nil); v != nil {
 		return v
@@ -34,7 +33,7 @@ func (a *openAPI) build(schema *value, name string) *value {
 // valueOf generates a value. Above are the schemas around this one; nil means that the schema contains itself, or is
 // nested too deep, so that no value is possible, or that the building has failed.
 func (a *openAPI) valueOf(schema *value, name string, above []*value) *value {
-	a.take(1)
+	a.spend(1)
 	resolved := a.resolve(schema)
 	if a.err != nil || slices.Contains(above, resolved) && resolved != nil || len(above) > maxDepth {
 		return nil
@@ -62,8 +61,8 @@ func (a *openAPI) valueOf(schema *value, name string, above []*value) *value {
 	return newText(a.textOf(s, name))
 }
 
-// take counts values that are built; too many of them fail.
-func (a *openAPI) take(n int) {
+// spend counts values that are built; too many of them fail.
+func (a *openAPI) spend(n int) {
 	if a.left -= n; a.left < 0 {
 		a.fail(errTooLarge)
 	}
@@ -131,7 +130,7 @@ func (a *openAPI) flat(schema *value, depth int) *value {
 	if len(all)+len(one)+len(anyOne) == 0 {
 		return s
 	}
-	if a.take(1); depth > maxDepth {
+	if a.spend(1); depth > maxDepth {
 		a.fail(fmt.Errorf("line %d: a schema contains itself by allOf, oneOf or anyOf: give the body", s.line))
 	}
 	if a.err != nil {
@@ -152,7 +151,6 @@ func (a *openAPI) flat(schema *value, depth int) *value {
 	return merged
 }
 
-// notNull returns the first alternative that is not null.
 func notNull(list []*value) *value {
 	for _, one := range list {
 		if one.get("type").text() != "null" {
@@ -190,7 +188,7 @@ func (a *openAPI) discriminate(merged, discriminator, chosen *value) {
 func (a *openAPI) merge(into, from *value) {
 	for _, name := range from.names() {
 		member := from.get(name)
-		if a.take(1); a.err != nil {
+		if a.spend(1); a.err != nil {
 			return
 		}
 		switch held := into.get(name); {
@@ -198,7 +196,7 @@ func (a *openAPI) merge(into, from *value) {
 		case held == nil:
 			into.set(name, member)
 		case name == "properties":
-			a.take(len(member.names()))
+			a.spend(len(member.names()))
 			both := newObject()
 			both.keys = slices.Clone(held.keys)
 			maps.Copy(both.members, held.members)
@@ -242,7 +240,7 @@ func (a *openAPI) membersOf(s *value, required map[string]bool, everything bool,
 		member := a.valueOf(properties.get(name), name, above)
 		if member == nil && required[name] && a.err == nil {
 			member = &value{kind: kindNull}
-			a.r.note("%s contains itself: it is null", name)
+			a.r.addNote("%s contains itself: it is null", name)
 		}
 		if member != nil {
 			made.set(name, member)

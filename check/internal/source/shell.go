@@ -157,7 +157,6 @@ func (s *shell) left(rest string) error {
 // maxShown limits how much of an input messages quote, in bytes.
 const maxShown = 60
 
-// operand returns the word after an operator.
 func (s *shell) operand() (string, error) {
 	s.at += len(s.text[s.at:]) - len(strings.TrimLeft(s.text[s.at:], " \t"))
 	return s.word()
@@ -195,7 +194,6 @@ func (s *shell) hereDocument() error {
 	return nil
 }
 
-// word reads one word, of quoted and unquoted pieces.
 func (s *shell) word() (string, error) {
 	var b strings.Builder
 	for s.at < len(s.text) && strings.IndexByte(" \t\r\n;|&()<>", s.text[s.at]) < 0 {

@@ -104,7 +104,6 @@ func contentTypeOf(t *check.Template) string {
 	return ""
 }
 
-// walk collects the texts and numbers below the value at the pointer.
 func (v *value) walk(at, name string, all *[]found) {
 	switch v.kindOf() {
 	case kindObject:

@@ -20,7 +20,7 @@ func (a *openAPI) textOf(s *value, name string) string {
 	if pattern := s.get("pattern").text(); pattern != "" {
 		made, ok := matching(pattern, least, most)
 		if !ok {
-			a.r.note("no text was found for %s, whose pattern is %s: give one", name, pattern)
+			a.r.addNote("no text was found for %s, whose pattern is %s: give one", name, pattern)
 		}
 		return made
 	}

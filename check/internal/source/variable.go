@@ -63,12 +63,12 @@ func (f *httpFile) place(name string) (string, error) {
 	case "$guid", "$uuid", "$randomUUID", "$random.uuid":
 		return "{{uuid}}", nil
 	case "$timestamp", "$randomInt", "$random.integer", "$random.alphanumeric", "$random.numeric", "$random.float":
-		f.note("{{%s}} became {{n}}, a number of 16 digits", name)
+		f.addNote("{{%s}} became {{n}}, a number of 16 digits", name)
 		return "{{n}}", nil
 	case "$random.email", "$randomEmail":
 		return "semel-{{n}}@example.com", nil
 	case "$isoTimestamp", "$datetime", "$localDatetime":
-		f.note("{{%s}} became {{now}}, the time as in RFC 3339", name)
+		f.addNote("{{%s}} became {{now}}, the time as in RFC 3339", name)
 		return "{{now}}", nil
 	case "$processEnv", "$dotenv", "$shared":
 		name = strings.TrimPrefix(strings.TrimSpace(rest), "%")

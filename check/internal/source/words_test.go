@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/check/source"
+	"github.com/semel-dev/semel/check/internal/source"
 )
 
 func TestCurlWords(t *testing.T) {
