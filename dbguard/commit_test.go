@@ -12,7 +12,6 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
@@ -39,7 +38,7 @@ func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database)
 		"postgresql": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
 			t.Helper()
 			proxy, dsn := postgres(t)
-			return proxy, dbguard.SQLDatabase(dialect.PostgreSQL, databases.Connect(t, "pgx", dsn))
+			return proxy, dbguard.SQLDatabase(dbguard.PostgreSQL, databases.Connect(t, "pgx", dsn))
 		},
 		"mysql": func(t *testing.T) (*testserver.Proxy, dbguard.Database) {
 			t.Helper()
@@ -49,7 +48,7 @@ func proxied() map[string]func(*testing.T) (*testserver.Proxy, dbguard.Database)
 			}
 			proxy := testserver.NewProxy(t, config.Addr)
 			config.Net, config.Addr = "tcp", proxy.Addr()
-			return proxy, dbguard.SQLDatabase(dialect.MySQL, databases.Connect(t, "mysql", config.FormatDSN()))
+			return proxy, dbguard.SQLDatabase(dbguard.MySQL, databases.Connect(t, "mysql", config.FormatDSN()))
 		},
 	}
 }
@@ -105,7 +104,7 @@ func TestCommitError(t *testing.T) {
 func TestCommitRefused(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
-		if db.Dialect() == dialect.MySQL {
+		if db.Dialect() == dbguard.MySQL {
 			return // it has no constraints that wait for the commit
 		}
 		db.Run(t, "CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int REFERENCES a (id) DEFERRABLE INITIALLY DEFERRED)")

@@ -40,7 +40,7 @@ func invoices(tb testing.TB, db *guardtest.Database) {
 	tb.Helper()
 	d := db.Dialect()
 	generated, lowered, other := "", "(lower(email))", "other_invoice_number"
-	if d == dialect.MySQL {
+	if d == dbguard.MySQL {
 		generated, lowered, other = ", lowered varchar(100) AS (lower(email))", "(lowered)", "invoice_number"
 	}
 	db.Run(
@@ -49,7 +49,7 @@ func invoices(tb testing.TB, db *guardtest.Database) {
 		"CREATE TABLE invoices (id int PRIMARY KEY, tenant_id int NOT NULL CHECK (tenant_id < 100), number varchar(100) NOT NULL, "+
 			"email varchar(100), code varchar(100), parent int, FOREIGN KEY (parent) REFERENCES parents (id)"+generated+")",
 		"CREATE UNIQUE INDEX invoice_number ON invoices (tenant_id, number)",
-		"CREATE UNIQUE INDEX "+d.Quote("it's an e-mail")+" ON invoices "+lowered,
+		"CREATE UNIQUE INDEX "+dialect.Dialect(d).Quote("it's an e-mail")+" ON invoices "+lowered,
 		"CREATE UNIQUE INDEX unnamed_code ON invoices (code)",
 		"CREATE TABLE others (id int PRIMARY KEY, number varchar(100) NOT NULL)",
 		"CREATE UNIQUE INDEX "+other+" ON others (number)",
@@ -111,7 +111,7 @@ func TestTranslate(t *testing.T) {
 		}
 		_, err := db.Exec(t.Context(), "INSERT INTO others (id, number) VALUES (1, 'x'), (2, 'x')")
 		conflict, ok := errors.AsType[*dbguard.Conflict](translator.For("others").Translate(err))
-		if d := db.Dialect(); !ok || (conflict.Rule == nil) != (d == dialect.PostgreSQL) { // there the index has another name
+		if d := db.Dialect(); !ok || (conflict.Rule == nil) != (d == dbguard.PostgreSQL) { // there the index has another name
 			t.Errorf("the other table: %v", conflict)
 		}
 	})
@@ -125,7 +125,7 @@ func sameError(a, b error) bool { return errors.Is(a, b) }
 // An index of MariaDB that two rules may mean is neither's.
 func TestTranslateAmbiguous(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.MySQL)
+	db := guardtest.Open(t, dbguard.MySQL)
 	invoices(t, db)
 	_, err := db.Exec(t.Context(), "INSERT INTO others (id, number) VALUES (1, 'x'), (2, 'x')")
 	conflict, ok := errors.AsType[*dbguard.Conflict](dbguard.NewTranslator(invoiceRules()).Translate(err))
@@ -146,7 +146,7 @@ func TestTranslatePostgreSQL(t *testing.T) {
 	}
 	for _, open := range []func(testing.TB) *guardtest.Database{
 		guardtest.Pgx,
-		func(tb testing.TB) *guardtest.Database { tb.Helper(); return guardtest.Open(tb, dialect.PostgreSQL) },
+		func(tb testing.TB) *guardtest.Database { tb.Helper(); return guardtest.Open(tb, dbguard.PostgreSQL) },
 	} {
 		db := open(t)
 		db.Run(
@@ -197,7 +197,7 @@ func TestTranslatePostgreSQL(t *testing.T) {
 // MySQL also finds an index that was made under another name.
 func TestResolveMySQL(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.MySQL)
+	db := guardtest.Open(t, dbguard.MySQL)
 	db.Run(t, "CREATE TABLE things (a int, b int, UNIQUE KEY by_hand (b, a))", "INSERT INTO things VALUES (1, 2)")
 	_, err := db.Exec(t.Context(), "INSERT INTO things VALUES (1, 2)")
 	translator := dbguard.NewTranslator([]rules.Unique{{Name: "thing", Table: "things", Fields: []rules.Term{column("a"), column("b")}}})

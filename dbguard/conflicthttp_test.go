@@ -15,7 +15,6 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/pgxguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
@@ -104,7 +103,7 @@ func TestWriteConflict(t *testing.T) {
 // the same key gets it again, even after the conflicting row has gone.
 func TestConflictIsReplayed(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	invoices(t, db)
 	store := memstore.New(nil)
 	guard, err := semel.New(store, nil)

@@ -6,8 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"sync"
-
-	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // maxRoots bounds the indexes that a translator remembers.
@@ -34,7 +32,7 @@ var columnsOfIndex string
 func (t *Translator) Resolve(ctx context.Context, s Session, err error) error {
 	translated := t.Translate(err)
 	c, ok := errors.AsType[*Conflict](translated)
-	if !ok || c.Rule != nil || c.Index == "" || s.Dialect() == dialect.SQLite {
+	if !ok || c.Rule != nil || c.Index == "" || s.Dialect() == SQLite {
 		return translated
 	}
 	v, ok := violationOf(err)
@@ -67,7 +65,7 @@ func (t *Translator) lookUp(ctx context.Context, s Session, v violation) (violat
 	table := cmp.Or(v.table, t.table)
 	found := violation{table: table, index: v.index}
 	statement, args, dest := rootOfIndex, []any{v.schema, table, v.index}, []any{&found.schema, &found.table, &found.index}
-	if s.Dialect() == dialect.MySQL {
+	if s.Dialect() == MySQL {
 		if table == "" {
 			return violation{}, nil
 		}

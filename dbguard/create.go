@@ -64,7 +64,7 @@ func CreateOrReuse[T any](ctx context.Context, s Session, in *Insert, scan func(
 	if err != nil {
 		return row, false, err
 	}
-	found, err := c.run(ctx, s, func(rows Rows) error {
+	found, err := c.repeatRounds(ctx, s, func(rows Rows) error {
 		row, err = scan(rows)
 		return err
 	})
@@ -105,8 +105,8 @@ const (
 	there                   // already
 )
 
-// run repeats rounds until one finds something.
-func (c *creation) run(ctx context.Context, s Session, read func(Rows) error) (finding, error) {
+// repeatRounds repeats rounds until one finds something.
+func (c *creation) repeatRounds(ctx context.Context, s Session, read func(Rows) error) (finding, error) {
 	var last error
 	for n := range maxRounds {
 		found, err := c.round(ctx, s, read)

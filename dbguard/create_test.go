@@ -21,13 +21,13 @@ func customers(tb testing.TB, db *guardtest.Database) {
 	tb.Helper()
 	id, generated, email := "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "", "(lower(trim(email)))"
 	switch db.Dialect() {
-	case dialect.MySQL:
+	case dbguard.MySQL:
 		id, generated, email = "id bigint AUTO_INCREMENT PRIMARY KEY", ", mail varchar(100) AS (IF(deleted_at IS NULL, lower(trim(email)), NULL))", "(tenant_id, mail)"
-	case dialect.SQLite:
+	case dbguard.SQLite:
 		id = "id integer PRIMARY KEY"
-	case dialect.PostgreSQL:
+	case dbguard.PostgreSQL:
 	}
-	if db.Dialect() != dialect.MySQL {
+	if db.Dialect() != dbguard.MySQL {
 		email = "(tenant_id, lower(trim(email))) WHERE deleted_at IS NULL"
 	}
 	db.Run(
@@ -167,7 +167,7 @@ func TestSelectThenInsertFails(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		customers(t, db)
-		p := db.Dialect().Placeholder(1)
+		p := dialect.Dialect(db.Dialect()).Placeholder(1)
 		var looked sync.WaitGroup
 		looked.Add(guardtest.Callers)
 		var conflicts atomic.Int64
@@ -247,7 +247,7 @@ func TestOneStatementFindsNothing(t *testing.T) {
 func TestCreateOrReuseRepeatableRead(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
-		if db.Dialect() == dialect.SQLite {
+		if db.Dialect() == dbguard.SQLite {
 			return // its transactions exclude each other
 		}
 		customers(t, db)
@@ -271,7 +271,7 @@ func TestCreateOrReuseRepeatableRead(t *testing.T) {
 // With NULLs that are the same, a row without a value is found too.
 func TestCreateOrReuseNulls(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.PostgreSQL)
+	db := guardtest.Open(t, dbguard.PostgreSQL)
 	customers(t, db)
 	db.Run(t, "CREATE UNIQUE INDEX noted ON customers (note) NULLS NOT DISTINCT")
 	in := &dbguard.Insert{
@@ -289,7 +289,7 @@ func TestCreateOrReuseNulls(t *testing.T) {
 
 func TestCreateOrReuseRefuses(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.PostgreSQL)
+	db := guardtest.Open(t, dbguard.PostgreSQL)
 	customers(t, db)
 	tests := map[string]func(in *dbguard.Insert){
 		"no values":             func(in *dbguard.Insert) { in.Values = in.Values[:1] },

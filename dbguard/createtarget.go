@@ -45,8 +45,9 @@ type creation struct {
 	noFlags  string // the same number of them, of one that was inserted
 }
 
-func newCreation(d dialect.Dialect, in *Insert) (*creation, error) {
-	c := &creation{Insert: in, dialect: d, table: d.QuotePath(in.Table)}
+func newCreation(d Dialect, in *Insert) (*creation, error) {
+	of := dialect.Dialect(d)
+	c := &creation{Insert: in, dialect: of, table: of.QuotePath(in.Table)}
 	terms, _ := in.Unique.terms()
 	switch {
 	case len(in.Columns) == 0 || len(in.Columns) != len(in.Values):

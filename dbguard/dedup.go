@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/envelope"
 )
 
@@ -64,7 +63,7 @@ func (d *Dedup) table() string { return cmp.Or(d.Table, dedupTableName) }
 
 // Schema returns the statements that create the table and its index unless they exist. Put it
 // among the application's own migrations.
-func (d *Dedup) Schema(of dialect.Dialect) (string, error) {
+func (d *Dedup) Schema(of Dialect) (string, error) {
 	return statementOf(of, d.table(), "dedup_schema")
 }
 
@@ -158,16 +157,16 @@ func (d *Dedup) Sweep(ctx context.Context, s Session, retention time.Duration, l
 	}
 	sweep := build(s.Dialect(), "DELETE FROM ").name(d.table())
 	switch s.Dialect() {
-	case dialect.PostgreSQL:
+	case PostgreSQL:
 		// An array is worked out once; what is IN a list may be looked for again
 		// for each row, and then the limit bounds nothing.
 		sweep.add(" WHERE digest = ANY (ARRAY(SELECT digest FROM ").name(d.table()).
 			add(" WHERE seen_at <= clock_timestamp() - make_interval(secs => ").value(retention.Seconds()).
 			add(") ORDER BY seen_at LIMIT ").value(limit).add(" FOR UPDATE SKIP LOCKED))")
-	case dialect.MySQL:
+	case MySQL:
 		sweep.add(" WHERE seen_at <= CURRENT_TIMESTAMP(6) - INTERVAL ").value(retention.Microseconds()).
 			add(" MICROSECOND ORDER BY seen_at LIMIT ").value(limit)
-	case dialect.SQLite:
+	case SQLite:
 		sweep.add(" WHERE digest IN (SELECT digest FROM ").name(d.table()).
 			add(" WHERE seen_at <= unixepoch('subsec') - ").value(retention.Seconds()).
 			add(" ORDER BY seen_at LIMIT ").value(limit).add(")")
@@ -215,7 +214,7 @@ func (d *Dedup) enter(ctx context.Context, tx Session, key semel.Key, fp semel.F
 func (d *Dedup) insert(ctx context.Context, tx Session, digest semel.Digest, fp semel.Fingerprint) (first bool, err error) {
 	insert := build(tx.Dialect(), "INSERT INTO ").name(d.table()).add(" (digest, fingerprint) VALUES (").
 		value(digest[:]).add(", ").value(fp[:]).add(")")
-	if tx.Dialect() == dialect.MySQL {
+	if tx.Dialect() == MySQL {
 		insert.add(" ON DUPLICATE KEY UPDATE duplicates = duplicates + 1") // affects 2, with clientFoundRows too
 	} else {
 		insert.add(" ON CONFLICT (digest) DO NOTHING")

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
@@ -115,7 +114,7 @@ func TestOnceRace(t *testing.T) {
 func TestFirstAtRepeatableRead(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
-		if db.Dialect() == dialect.SQLite {
+		if db.Dialect() == dbguard.SQLite {
 			return // the duplicate would wait for the first to begin
 		}
 		d, effects := newDedup(t, db), guardtest.NewEffects(t, db)
@@ -175,7 +174,7 @@ func TestFirstWithClientFoundRows(t *testing.T) {
 func foundRows(t *testing.T) *guardtest.Database {
 	t.Helper()
 	pool := databases.Connect(t, "mysql", testserver.MySQLDatabase(t)+"?clientFoundRows=true")
-	return &guardtest.Database{Database: dbguard.SQLDatabase(dialect.MySQL, pool), SQL: pool}
+	return &guardtest.Database{Database: dbguard.SQLDatabase(dbguard.MySQL, pool), SQL: pool}
 }
 
 func firstOf(t *testing.T, d *dbguard.Dedup, db dbguard.Database, key semel.Key, fp semel.Fingerprint) (first bool) {
@@ -291,10 +290,10 @@ func TestKeptNumbersKeepTheirDigits(t *testing.T) {
 func TestDedupSweep(t *testing.T) {
 	t.Parallel()
 	const keys, batch = 250, 100
-	old := map[dialect.Dialect]string{
-		dialect.PostgreSQL: "UPDATE semel_dedup SET seen_at = seen_at - interval '2 hours'",
-		dialect.MySQL:      "UPDATE semel_dedup SET seen_at = seen_at - INTERVAL 2 HOUR",
-		dialect.SQLite:     "UPDATE semel_dedup SET seen_at = seen_at - 7200",
+	old := map[dbguard.Dialect]string{
+		dbguard.PostgreSQL: "UPDATE semel_dedup SET seen_at = seen_at - interval '2 hours'",
+		dbguard.MySQL:      "UPDATE semel_dedup SET seen_at = seen_at - INTERVAL 2 HOUR",
+		dbguard.SQLite:     "UPDATE semel_dedup SET seen_at = seen_at - 7200",
 	}
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		d := newDedup(t, db)
@@ -311,19 +310,15 @@ func TestDedupSweep(t *testing.T) {
 			t.Errorf("swept %d, %v, want %d", n, err, batch)
 		}
 		var total atomic.Int64
-		group, ctx := errgroup.WithContext(t.Context())
-		for range 4 {
-			group.Go(func() error {
-				return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
-					n, err := d.Sweep(ctx, tx, time.Hour, batch)
-					if err == nil {
-						total.Add(n)
-					}
-					return err
-				})
+		guardtest.Race(t, 4, 1, func(ctx context.Context, _, _ int) error {
+			return again(ctx, db, func(ctx context.Context, tx dbguard.Session) error {
+				n, err := d.Sweep(ctx, tx, time.Hour, batch)
+				if err == nil {
+					total.Add(n)
+				}
+				return err
 			})
-		}
-		noError(t, group.Wait())
+		})
 		if got := total.Load(); got != keys-batch {
 			t.Errorf("concurrent sweeps removed %d, want %d", got, keys-batch)
 		}
@@ -345,16 +340,16 @@ func TestTablesQualified(t *testing.T) {
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		place := "main" // SQLite's ATTACH holds for one connection only
 		switch db.Dialect() {
-		case dialect.SQLite:
-		case dialect.MySQL:
+		case dbguard.SQLite:
+		case dbguard.MySQL:
 			place = "odd`place" + strconv.FormatInt(time.Now().UnixNano(), 36)
-			db.Run(t, "CREATE DATABASE "+db.Dialect().Quote(place))
+			db.Run(t, "CREATE DATABASE "+dialect.Dialect(db.Dialect()).Quote(place))
 			t.Cleanup(func() {
-				if _, err := db.SQL.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+db.Dialect().Quote(place)); err != nil {
+				if _, err := db.SQL.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+dialect.Dialect(db.Dialect()).Quote(place)); err != nil {
 					t.Error(err)
 				}
 			})
-		case dialect.PostgreSQL:
+		case dbguard.PostgreSQL:
 			place = testserver.PostgresSchema(t)
 			db.Run(t, "CREATE SCHEMA "+place)
 		}
@@ -363,12 +358,12 @@ func TestTablesQualified(t *testing.T) {
 		locks, fences := dbguard.LockTable{Name: odd + " lock"}, dbguard.FenceTable{Name: odd + " fence"}
 		for _, table := range []interface {
 			Create(ctx context.Context, s dbguard.Session) error
-			Schema(d dialect.Dialect) (string, error)
+			Schema(d dbguard.Dialect) (string, error)
 		}{d, segments, tokens, locks, fences} {
 			if err := errors.Join(table.Create(t.Context(), db), table.Create(t.Context(), db)); err != nil { // it may be there
 				t.Fatal(err)
 			}
-			if text, err := table.Schema(db.Dialect()); err != nil || !strings.Contains(text, db.Dialect().Quote(place)) {
+			if text, err := table.Schema(db.Dialect()); err != nil || !strings.Contains(text, dialect.Dialect(db.Dialect()).Quote(place)) {
 				t.Errorf("Schema of %T = %q, %v, want %s in it", table, text, err, place)
 			}
 			if _, err := table.Schema(0); err == nil {

@@ -33,7 +33,7 @@ func ExampleTokens_Consume() {
 	fmt.Println(redeem(scope))
 	fmt.Println(redeem(scope))
 	// Output:
-	// dbguard: a token that was not made here for this scope
+	// dbguard: token was not issued for this scope
 	// <nil>
 	// dbguard: the token was consumed before
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // ErrFenced says that a holder with a greater fence came after this one, whose
@@ -27,7 +26,7 @@ func (t FenceTable) name() string { return cmp.Or(t.Name, fenceTableName) }
 
 // Schema is the statement that makes the table where it is not there. Put it
 // among the application's own migrations.
-func (t FenceTable) Schema(d dialect.Dialect) (string, error) {
+func (t FenceTable) Schema(d Dialect) (string, error) {
 	return statementOf(d, t.name(), "fence_schema")
 }
 
@@ -62,7 +61,7 @@ func (t FenceTable) Advance(ctx context.Context, tx Session, resource string, fe
 	}
 	affected, err := execVerb(ctx, tx, t.name(), "fence_advance", resource, mine)
 	fenced := affected == 0
-	if err == nil && tx.Dialect() == dialect.MySQL {
+	if err == nil && tx.Dialect() == MySQL {
 		var present int64
 		_, err = queryVerb(ctx, tx, t.name(), "fence_seen", []any{resource}, &present)
 		fenced = present > mine

@@ -11,7 +11,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -35,7 +34,7 @@ func acquireLock(tb testing.TB, store dbguard.LockStore, owner byte, lease time.
 func TestCheckFenceHoldsOffTakers(t *testing.T) {
 	t.Parallel()
 	for name, open := range guardtest.Databases() {
-		if name == dialect.SQLite.String() {
+		if name == dbguard.SQLite.String() {
 			continue // there, no other transaction writes at all
 		}
 		for _, checked := range []bool{true, false} {
@@ -166,7 +165,7 @@ func TestAdvanceFence(t *testing.T) {
 func TestAdvanceFenceInSnapshots(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
-		if db.Dialect() == dialect.SQLite {
+		if db.Dialect() == dbguard.SQLite {
 			return // there, no two write at a time
 		}
 		makeLocks(t, db)
@@ -190,7 +189,7 @@ func TestFencedRace(t *testing.T) {
 	const rounds = 100
 	for name, open := range guardtest.RaceDatabases() {
 		for _, guarded := range []bool{true, false} {
-			if !guarded && name == dialect.SQLite.String() {
+			if !guarded && name == dbguard.SQLite.String() {
 				continue // its transactions are alone anyway
 			}
 			t.Run(name+map[bool]string{true: "/guarded", false: "/naive"}[guarded], func(t *testing.T) {

@@ -16,14 +16,13 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/dbguard/redisguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 
 // openSQL makes a pool with the tables.
-func openSQL(tb testing.TB, d dialect.Dialect, driver, dsn string) dbguard.Database {
+func openSQL(tb testing.TB, d dbguard.Dialect, driver, dsn string) dbguard.Database {
 	tb.Helper()
 	db := dbguard.SQLDatabase(d, databases.Connect(tb, driver, dsn))
 	makeLocks(tb, db)
@@ -48,7 +47,7 @@ func TestLockClock(t *testing.T) {
 		"postgresql": func(t *testing.T, clock *testserver.Clock) dbguard.LockStore {
 			t.Helper()
 			server := testserver.StartPostgres(t, &testserver.PostgresOptions{Clock: clock})
-			return dbguard.LockTable{}.On(openSQL(t, dialect.PostgreSQL, "pgx", server.DSN()))
+			return dbguard.LockTable{}.On(openSQL(t, dbguard.PostgreSQL, "pgx", server.DSN()))
 		},
 		"mysql": func(t *testing.T, clock *testserver.Clock) dbguard.LockStore {
 			t.Helper()
@@ -58,7 +57,7 @@ func TestLockClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			config.DBName = "mysql"
-			return dbguard.LockTable{}.On(openSQL(t, dialect.MySQL, "mysql", config.FormatDSN()))
+			return dbguard.LockTable{}.On(openSQL(t, dbguard.MySQL, "mysql", config.FormatDSN()))
 		},
 		"redis": func(t *testing.T, clock *testserver.Clock) dbguard.LockStore {
 			t.Helper()
@@ -160,7 +159,7 @@ func TestLockLosesItsStore(t *testing.T) {
 // Close loses what is held and tells who waits; the holder still unlocks.
 func TestLockerClose(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	makeLocks(t, db)
 	store := dbguard.LockTable{}.On(db)
 	locker := dbguard.NewLocker(store)
@@ -193,7 +192,7 @@ func TestLockerClose(t *testing.T) {
 // A holder whose context ends is not renewed, and can still unlock.
 func TestLockEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	makeLocks(t, db)
 	store := dbguard.LockTable{}.On(db)
 	locker := dbguard.NewLocker(store)
@@ -300,7 +299,7 @@ func TestLockRenewal(t *testing.T) {
 // Work that panics releases the lock; an error of work is the caller's.
 func TestLockerDo(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	makeLocks(t, db)
 	store := dbguard.LockTable{}.On(db)
 	locker := dbguard.NewLocker(store)

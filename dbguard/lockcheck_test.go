@@ -12,7 +12,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -122,7 +121,7 @@ func TestLockCheckUpdateEnds(t *testing.T) {
 func TestLockCheckUpdateHeld(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
-		if db.Dialect() == dialect.SQLite {
+		if db.Dialect() == dbguard.SQLite {
 			return // a second transaction does not begin
 		}
 		fill(t, db, 1, 150)

@@ -32,13 +32,13 @@ const pausedEnv = "SEMEL_DBGUARD_HOLDER"
 
 // pausedPlace names the store of a lock and the database that its holder writes.
 type pausedPlace struct {
-	rows  dialect.Dialect
+	rows  dbguard.Dialect
 	redis string // host:port, and the prefix; empty where the lock is in the rows' database
 	dsn   string
 }
 
 func (p *pausedPlace) open() (locks dbguard.LockStore, db dbguard.Database, end func(), err error) {
-	driver := map[dialect.Dialect]string{dialect.PostgreSQL: "pgx", dialect.MySQL: "mysql", dialect.SQLite: "sqlite"}[p.rows]
+	driver := map[dbguard.Dialect]string{dbguard.PostgreSQL: "pgx", dbguard.MySQL: "mysql", dbguard.SQLite: "sqlite"}[p.rows]
 	pool, err := sql.Open(driver, p.dsn)
 	if err != nil {
 		return nil, nil, nil, err
@@ -68,33 +68,33 @@ func (p *pausedPlace) write(ctx context.Context, db dbguard.Database, fence seme
 		if err := check(); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "INSERT INTO written (fence) VALUES ("+tx.Dialect().Placeholder(1)+")", int64(fence))
+		_, err := tx.Exec(ctx, "INSERT INTO written (fence) VALUES ("+dialect.Dialect(tx.Dialect()).Placeholder(1)+")", int64(fence))
 		return err
 	})
 }
 
 func pausedPlaces() map[string]func(*testing.T) *pausedPlace {
-	beside := func(d dialect.Dialect) func(*testing.T) *pausedPlace {
+	beside := func(d dbguard.Dialect) func(*testing.T) *pausedPlace {
 		return func(t *testing.T) *pausedPlace {
 			t.Helper()
-			made := databases.Open(t, d)
+			made := databases.Open(t, dialect.Dialect(d))
 			db := dbguard.SQLDatabase(d, made.DB)
 			makeLocks(t, db)
 			made.Exec(t, "CREATE TABLE written (fence BIGINT NOT NULL)")
 			dsn := strings.TrimPrefix(made.DSN, "mysql:")
-			if d == dialect.SQLite {
+			if d == dbguard.SQLite {
 				dsn = "file:" + strings.TrimPrefix(dsn, "sqlite:") + "?_txlock=immediate&_pragma=busy_timeout(30000)"
 			}
 			return &pausedPlace{rows: d, dsn: dsn}
 		}
 	}
 	return map[string]func(*testing.T) *pausedPlace{
-		"postgresql": beside(dialect.PostgreSQL),
-		"mysql":      beside(dialect.MySQL),
-		"sqlite":     beside(dialect.SQLite),
+		"postgresql": beside(dbguard.PostgreSQL),
+		"mysql":      beside(dbguard.MySQL),
+		"sqlite":     beside(dbguard.SQLite),
 		"redis and postgresql": func(t *testing.T) *pausedPlace {
 			t.Helper()
-			p := beside(dialect.PostgreSQL)(t)
+			p := beside(dbguard.PostgreSQL)(t)
 			p.redis = testserver.Redis(t) + " " + testserver.RedisPrefix(t)
 			return p
 		},
@@ -115,7 +115,7 @@ func TestHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pausedPlace{rows: rows, redis: words[2], dsn: words[3]}
+	p := &pausedPlace{rows: dbguard.Dialect(rows), redis: words[2], dsn: words[3]}
 	locks, db, end, err := p.open()
 	if err != nil {
 		t.Fatal(err)

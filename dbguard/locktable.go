@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
@@ -34,7 +33,7 @@ func (t LockTable) name() string { return cmp.Or(t.Name, lockTableName) }
 
 // Schema is the statement that makes the table where it is not there. Put it
 // among the application's own migrations.
-func (t LockTable) Schema(d dialect.Dialect) (string, error) {
+func (t LockTable) Schema(d Dialect) (string, error) {
 	return statementOf(d, t.name(), "lock_schema")
 }
 
@@ -53,7 +52,7 @@ func (t LockTable) Sweep(ctx context.Context, s Session, idle time.Duration, lim
 		return 0, fmt.Errorf("dbguard: sweep locks: idle is %v and limit %d, want at least %v and 1", idle, limit, minLockIdle)
 	}
 	args := []any{idle.Microseconds(), limit}
-	if s.Dialect() == dialect.MySQL {
+	if s.Dialect() == MySQL {
 		args = []any{idle.Microseconds(), idle.Microseconds(), limit}
 	}
 	n, err := execVerb(ctx, s, t.name(), "lock_sweep", args...)
@@ -75,7 +74,7 @@ type lockTableStore struct {
 func (s lockTableStore) Acquire(ctx context.Context, name string, owner semel.Owner, lease time.Duration) (semel.Fence, bool, error) {
 	args := []any{name, owner[:], lease.Microseconds()}
 	var fence int64
-	if s.pool.Dialect() != dialect.MySQL {
+	if s.pool.Dialect() != MySQL {
 		won, err := queryVerb(ctx, s.pool, s.table, "lock_acquire", args, &fence)
 		return semel.Fence(fence), won, err //nolint:gosec // a time, not negative.
 	}

@@ -78,8 +78,8 @@ type statement struct {
 	args    []any
 }
 
-func build(d dialect.Dialect, start string) *statement {
-	s := &statement{dialect: d}
+func build(d Dialect, start string) *statement {
+	s := &statement{dialect: dialect.Dialect(d)}
 	return s.add(start)
 }
 

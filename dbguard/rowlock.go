@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // resetTimeout bounds the statement that sets the server's time-out back.
@@ -140,7 +138,7 @@ func lockRow(ctx context.Context, tx Session, row Row, how string) error {
 // bounded runs locking statements that wait for so long, and translates their
 // errors.
 func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how string) error) error {
-	if tx.Dialect() == dialect.SQLite || wait == 0 {
+	if tx.Dialect() == SQLite || wait == 0 {
 		return lockError(lock(""))
 	}
 	if wait < 0 {
@@ -152,7 +150,7 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 		return wrap("set how long to wait for a lock", err)
 	}
 	err := lock("")
-	if tx.Dialect() == dialect.PostgreSQL && err != nil && !errors.Is(err, ErrNotFound) {
+	if tx.Dialect() == PostgreSQL && err != nil && !errors.Is(err, ErrNotFound) {
 		return lockError(err) // the transaction has ended, and the setting with it
 	}
 	// Also when the caller has gone: MySQL's setting outlives the transaction, and
@@ -167,8 +165,8 @@ func bounded(ctx context.Context, tx Session, wait time.Duration, lock func(how 
 
 // timeouts are the statements that set the server's time-out, and set it back to
 // what it was.
-func timeouts(d dialect.Dialect, wait time.Duration) (set, reset string) {
-	if d == dialect.PostgreSQL {
+func timeouts(d Dialect, wait time.Duration) (set, reset string) {
+	if d == PostgreSQL {
 		milliseconds := min(max(wait.Milliseconds(), 1), math.MaxInt32)
 		return "SELECT set_config('semel.lock_timeout', current_setting('lock_timeout'), true), set_config('lock_timeout', '" +
 				strconv.FormatInt(milliseconds, 10) + "', true)",

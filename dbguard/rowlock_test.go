@@ -24,7 +24,7 @@ func account(id int) dbguard.Row { return dbguard.RowAt("account", "id", id) }
 
 // balance reads what an account holds.
 func balance(ctx context.Context, s dbguard.Session, id int) (int64, error) {
-	return guardtest.Number(ctx, s, "SELECT balance FROM account WHERE id = "+s.Dialect().Placeholder(1), id)
+	return guardtest.Number(ctx, s, "SELECT balance FROM account WHERE id = "+dialect.Dialect(s.Dialect()).Placeholder(1), id)
 }
 
 var errPoor = errors.New("not enough")
@@ -38,7 +38,7 @@ func withdraw(ctx context.Context, s dbguard.Session, id int) error {
 	if n < 100 {
 		return errPoor
 	}
-	_, err = s.Exec(ctx, "UPDATE account SET balance = balance - 100 WHERE id = "+s.Dialect().Placeholder(1), id)
+	_, err = s.Exec(ctx, "UPDATE account SET balance = balance - 100 WHERE id = "+dialect.Dialect(s.Dialect()).Placeholder(1), id)
 	return err
 }
 
@@ -130,7 +130,7 @@ func TestLockRowHeld(t *testing.T) {
 				t.Errorf("no row, wait %v: got %v, want ErrNotFound", wait, err)
 			}
 		}
-		if db.Dialect() == dialect.SQLite {
+		if db.Dialect() == dbguard.SQLite {
 			return // a second transaction does not begin
 		}
 		err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
@@ -156,9 +156,9 @@ func TestLockRowHeld(t *testing.T) {
 // The time-out is for the one lock: afterwards the server's is as it was.
 func TestLockRowLeavesTheTimeoutAlone(t *testing.T) {
 	t.Parallel()
-	show := map[dialect.Dialect][2]string{
-		dialect.PostgreSQL: {"SET LOCAL lock_timeout = 12345", "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"},
-		dialect.MySQL:      {"SET SESSION innodb_lock_wait_timeout = 12345", "SELECT @@SESSION.innodb_lock_wait_timeout"},
+	show := map[dbguard.Dialect][2]string{
+		dbguard.PostgreSQL: {"SET LOCAL lock_timeout = 12345", "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"},
+		dbguard.MySQL:      {"SET SESSION innodb_lock_wait_timeout = 12345", "SELECT @@SESSION.innodb_lock_wait_timeout"},
 	}
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		statements, ok := show[db.Dialect()]
@@ -238,7 +238,7 @@ func TestLockFree(t *testing.T) {
 // What would lock nothing, or everything, is refused.
 func TestLockRowRefuses(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	fill(t, db, 1, 0)
 	err := db.InTx(t.Context(), func(ctx context.Context, tx dbguard.Session) error {
 		for _, row := range []dbguard.Row{{}, {Table: "account"}, {Table: "account", Key: []dbguard.Cell{{Value: 1}}}, {Key: account(0).Key}} {
@@ -268,7 +268,7 @@ func TestLockRowRefuses(t *testing.T) {
 // caller has gone, or the connection's next user would have it.
 func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.MySQL)
+	db := guardtest.Open(t, dbguard.MySQL)
 	fill(t, db, 1, 150)
 	db.SQL.SetMaxOpenConns(1)
 	const setting = "SELECT @@SESSION.innodb_lock_wait_timeout"
@@ -278,7 +278,7 @@ func TestLockRowLeavesTheConnectionAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = dbguard.LockRows(ctx, leaver{dbguard.SQL(dialect.MySQL, tx), cancel}, 7*time.Second, account(0))
+	err = dbguard.LockRows(ctx, leaver{dbguard.SQL(dbguard.MySQL, tx), cancel}, 7*time.Second, account(0))
 	noError(t, errors.Join(err, tx.Rollback()))
 	if got := db.Number(t, setting); got != want {
 		t.Errorf("the next transaction waits for %d s, want %d s", got, want)

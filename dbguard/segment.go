@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/semel-dev/semel/internal/dialect"
 )
 
 const (
@@ -62,7 +60,7 @@ func (g *Segments) table() string { return cmp.Or(g.Table, segmentTableName) }
 
 // Schema returns the statement that creates the table unless it exists. Put it among the
 // application's own migrations.
-func (g *Segments) Schema(d dialect.Dialect) (string, error) {
+func (g *Segments) Schema(d Dialect) (string, error) {
 	return statementOf(d, g.table(), "segment_schema")
 }
 
@@ -97,7 +95,7 @@ func (g *Segments) Add(ctx context.Context, s Session, name string, amount int64
 			row(segment, share)
 		}
 	}
-	if s.Dialect() == dialect.MySQL {
+	if s.Dialect() == MySQL {
 		add.add(" ON DUPLICATE KEY UPDATE amount = amount + VALUES(amount)")
 	} else {
 		add.add(" ON CONFLICT (name, segment) DO UPDATE SET amount = ").name(g.table()).add(".amount + excluded.amount")
@@ -148,7 +146,7 @@ type segment struct {
 // takeAny takes from one segment by chance; in PostgreSQL from the next free one
 // that has enough.
 func (g *Segments) takeAny(ctx context.Context, tx Session, name string, amount int64) (taken bool, err error) {
-	if tx.Dialect() != dialect.PostgreSQL || g.Count == 1 { // without another segment to choose it waits at once
+	if tx.Dialect() != PostgreSQL || g.Count == 1 { // without another segment to choose it waits at once
 		return g.takeFrom(ctx, tx, name, g.any(), amount)
 	}
 	n, err := build(tx.Dialect(), "UPDATE ").name(g.table()).add(" SET amount = amount - ").value(amount).
@@ -168,7 +166,7 @@ func (g *Segments) takeWaiting(ctx context.Context, tx Session, name string, all
 		return false, nil
 	}
 	number := all[g.any()%len(all)].number
-	if tx.Dialect() != dialect.PostgreSQL {
+	if tx.Dialect() != PostgreSQL {
 		return g.takeFrom(ctx, tx, name, number, amount)
 	}
 	if _, err := tx.Exec(ctx, "SAVEPOINT semel_segment"); err != nil {
@@ -240,7 +238,7 @@ func (g *Segments) takeFrom(ctx context.Context, tx Session, name string, number
 func (g *Segments) read(ctx context.Context, tx Session, name, locking string) ([]segment, error) {
 	query := build(tx.Dialect(), "SELECT segment, amount FROM ").name(g.table()).
 		add(" WHERE name = ").value(name).add(" ORDER BY segment")
-	if tx.Dialect() != dialect.SQLite {
+	if tx.Dialect() != SQLite {
 		query.add(locking)
 	}
 	var all []segment
@@ -267,13 +265,13 @@ func (g *Segments) checkAmount(name string, amount int64) error {
 }
 
 // bigint returns the type that a sum is cast to: drivers scan decimals into others.
-func bigint(d dialect.Dialect) string {
+func bigint(d Dialect) string {
 	switch d {
-	case dialect.MySQL:
+	case MySQL:
 		return "SIGNED"
-	case dialect.SQLite:
+	case SQLite:
 		return "INTEGER"
-	case dialect.PostgreSQL:
+	case PostgreSQL:
 	}
 	return "bigint"
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -106,7 +105,7 @@ func TestSegmentsGather(t *testing.T) {
 
 func TestSegmentsRefuse(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	for _, count := range []int{-1, 0, 257} {
 		if err := (&dbguard.Segments{Count: count}).Add(t.Context(), db, "x", 1); err == nil || !strings.Contains(err.Error(), "1 to 256 segments") {
 			t.Errorf("%d segments: got %v, want a refusal", count, err)

@@ -11,14 +11,17 @@ import (
 )
 
 // Dialect is the kind of database that statements are written for.
-type Dialect = dialect.Dialect
+type Dialect uint8
 
 // The dialects. MySQL includes MariaDB.
 const (
-	PostgreSQL = dialect.PostgreSQL
-	MySQL      = dialect.MySQL
-	SQLite     = dialect.SQLite
+	PostgreSQL = Dialect(dialect.PostgreSQL)
+	MySQL      = Dialect(dialect.MySQL)
+	SQLite     = Dialect(dialect.SQLite)
 )
+
+// String is postgresql, mysql or sqlite.
+func (d Dialect) String() string { return dialect.Dialect(d).String() }
 
 // Session runs statements of one database: on a pool, where each commits on its
 // own, or in a transaction. A Session is as safe for concurrent use as the handle
@@ -88,22 +91,22 @@ type handle interface {
 }
 
 // SQL makes a session of a pool, a connection or a transaction of database/sql.
-func SQL(d dialect.Dialect, h handle) Session { return sqlSession{d, h, new(sync.Map)} }
+func SQL(d Dialect, h handle) Session { return sqlSession{d, h, new(sync.Map)} }
 
 // SQLDatabase makes a [Database] of a pool of database/sql. For SQLite, open it
 // so that transactions begin immediately (modernc.org/sqlite: _txlock=immediate).
-func SQLDatabase(d dialect.Dialect, db *sql.DB) Database {
+func SQLDatabase(d Dialect, db *sql.DB) Database {
 	return sqlDatabase{sqlSession{d, db, new(sync.Map)}, db}
 }
 
 type sqlSession struct {
-	dialect dialect.Dialect
+	dialect Dialect
 	handle  handle
 	learned *sync.Map
 }
 
 // Dialect implements [Session].
-func (s sqlSession) Dialect() dialect.Dialect { return s.dialect }
+func (s sqlSession) Dialect() Dialect { return s.dialect }
 
 // Autocommits implements the method of [Session]. A connection may be in a transaction
 // that was begun by a statement.
@@ -119,7 +122,7 @@ func (s sqlSession) Learned() *sync.Map { return s.learned }
 // statement ends is not cancelled.
 func (s sqlSession) hold(ctx context.Context) (h handle, release func(), err error) {
 	db, pool := s.handle.(*sql.DB)
-	if !pool || s.dialect != dialect.PostgreSQL {
+	if !pool || s.dialect != PostgreSQL {
 		return s.handle, func() {}, nil
 	}
 	conn, err := db.Conn(ctx)
@@ -181,7 +184,7 @@ type sqlDatabase struct {
 // InTx implements [Database].
 func (s sqlDatabase) InTx(ctx context.Context, work func(ctx context.Context, tx Session) error) error {
 	options := &sql.TxOptions{Isolation: sql.LevelReadCommitted}
-	if s.dialect == dialect.SQLite {
+	if s.dialect == SQLite {
 		options = nil // its transactions are serializable, and its driver knows no other
 	}
 	conn, err := s.db.Conn(ctx)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // ErrIllegalTransition means that the row is in a state from which no declared
@@ -205,7 +207,7 @@ func (m *Machine[S]) Transition(ctx context.Context, s Session, row Row, to S, s
 func (m *Machine[S]) look(ctx context.Context, s Session, row Row, to S) (have S, is bool, err error) {
 	var state *S
 	var same int
-	column := s.Dialect().Quote(m.declared.Column)
+	column := dialect.Dialect(s.Dialect()).Quote(m.declared.Column)
 	found, err := build(s.Dialect(), "SELECT "+column+", CASE WHEN "+column+" = ").value(to).add(" THEN 1 ELSE 0 END FROM ").
 		name(row.Table).add(" WHERE ").cells(row.Key, " AND ").current().first(ctx, s, &state, &same)
 	switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -154,10 +153,10 @@ func (s *stateID) Scan(from any) error {
 func TestTransitionOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	first, second := stateID{"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}, stateID{"6ba7b811-9dad-11d1-80b4-00c04fd430c8"}
-	columns := map[dialect.Dialect][]string{
-		dialect.PostgreSQL: {"uuid", "boolean", "smallint"},
-		dialect.MySQL:      {"char(36)", "boolean", "smallint"},
-		dialect.SQLite:     {"text", "boolean", "smallint"},
+	columns := map[dbguard.Dialect][]string{
+		dbguard.PostgreSQL: {"uuid", "boolean", "smallint"},
+		dbguard.MySQL:      {"char(36)", "boolean", "smallint"},
+		dbguard.SQLite:     {"text", "boolean", "smallint"},
 	}
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		c := columns[db.Dialect()]

@@ -8,19 +8,18 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
 // typesOf are the words for types that dialects have different ones for.
-func typesOf(d dialect.Dialect) (stamp, bytes, text, document string) {
+func typesOf(d dbguard.Dialect) (stamp, bytes, text, document string) {
 	switch d {
-	case dialect.MySQL:
+	case dbguard.MySQL:
 		return "datetime", "varbinary(20)", "varchar(50)", "json"
-	case dialect.SQLite:
+	case dbguard.SQLite:
 		return "timestamp", "blob", "text COLLATE NOCASE", "text"
-	case dialect.PostgreSQL:
+	case dbguard.PostgreSQL:
 	}
 	return "timestamp(0)", "bytea", `varchar(50) COLLATE semel_ignore_case`, "json"
 }
@@ -28,7 +27,7 @@ func typesOf(d dialect.Dialect) (stamp, bytes, text, document string) {
 // ignoreCase makes the collation of [typesOf], which MySQL's default and SQLite have.
 func ignoreCase(t *testing.T, db *guardtest.Database) {
 	t.Helper()
-	if db.Dialect() == dialect.PostgreSQL {
+	if db.Dialect() == dbguard.PostgreSQL {
 		db.Run(t, "CREATE COLLATION semel_ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
 	}
 }
@@ -70,7 +69,7 @@ func TestUpsertBeyondCollations(t *testing.T) {
 		ignoreCase(t, db)
 		_, _, text, document := typesOf(db.Dialect())
 		db.Run(t, "CREATE TABLE people (id int PRIMARY KEY, name "+text+", data "+document+", code char(8), latin varchar(20), size int)")
-		if db.Dialect() == dialect.MySQL {
+		if db.Dialect() == dbguard.MySQL {
 			db.Run(t, "ALTER TABLE people MODIFY latin varchar(20) CHARACTER SET latin1, ADD fixed binary(4)")
 		}
 		upsert := func(name, data string, size int) (string, dbguard.Upserted, error) {
@@ -82,7 +81,7 @@ func TestUpsertBeyondCollations(t *testing.T) {
 				},
 				MayChange: []string{"name", "data", "code", "latin", "size"},
 			}
-			if db.Dialect() == dialect.MySQL {
+			if db.Dialect() == dbguard.MySQL {
 				in.Columns, in.Values, in.MayChange = append(in.Columns, "fixed"), append(in.Values, "ab"), append(in.MayChange, "fixed")
 			}
 			return dbguard.Upsert(t.Context(), db.Database, in, func(rows dbguard.Rows) (s string, err error) { return s, rows.Scan(&s) })
@@ -112,7 +111,7 @@ func TestUpsertBeyondCollations(t *testing.T) {
 // a table of that name in this one.
 func TestUpsertElsewhere(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.MySQL)
+	db := guardtest.Open(t, dbguard.MySQL)
 	config, err := mysql.ParseDSN(testserver.MySQLDatabase(t))
 	if err != nil {
 		t.Fatal(err)

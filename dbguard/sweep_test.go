@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -17,7 +16,7 @@ import (
 func TestSweepsKeepTheirLimit(t *testing.T) {
 	t.Parallel()
 	const rows, limit = 200, 10
-	db := guardtest.Open(t, dialect.PostgreSQL)
+	db := guardtest.Open(t, dbguard.PostgreSQL)
 	makeLocks(t, db)
 	makeTokens(t, db)
 	dedup := newDedup(t, db)

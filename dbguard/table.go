@@ -23,7 +23,7 @@ type learner interface{ Learned() *sync.Map }
 // checkEngine refuses a table whose engine has no transactions: it takes no lock,
 // and keeps what is rolled back. A session that commits each statement promises neither.
 func checkEngine(ctx context.Context, s Session, table string) error {
-	if s.Dialect() != dialect.MySQL || autocommits(s) {
+	if s.Dialect() != MySQL || autocommits(s) {
 		return nil
 	}
 	return checkTable(ctx, s, table, nil)
@@ -64,7 +64,7 @@ func checkTable(ctx context.Context, s Session, table string, columns []string) 
 	switch {
 	case facts.engine != "":
 		return fmt.Errorf("%w: %s has the engine %s, without transactions and locks of rows (run: ALTER TABLE %s ENGINE=InnoDB)",
-			ErrNotLockable, table, facts.engine, s.Dialect().QuotePath(table))
+			ErrNotLockable, table, facts.engine, dialect.Dialect(s.Dialect()).QuotePath(table))
 	case facts.found && len(columns) > 0 && !facts.identify(s.Dialect(), columns):
 		return fmt.Errorf("%w: %s has no unique index on (%s), so a lock reaches other rows, or all of them (name the row by its primary key, or add the index: semel rules plan)",
 			ErrNotLockable, table, strings.Join(columns, ", "))
@@ -90,11 +90,11 @@ func readTable(ctx context.Context, s Session, table string) (tableFacts, error)
 	schema, name, _ := cutLast(table)
 	args := []any{schema, name}
 	switch s.Dialect() {
-	case dialect.PostgreSQL:
-		args = []any{s.Dialect().QuotePath(table)}
-	case dialect.MySQL:
+	case PostgreSQL:
+		args = []any{dialect.Dialect(s.Dialect()).QuotePath(table)}
+	case MySQL:
 		args = append(args, args...)
-	case dialect.SQLite:
+	case SQLite:
 	}
 	facts := tableFacts{keys: make(map[string][]string)}
 	err = eachRow(ctx, s, string(text), args, func(rows Rows) error {
@@ -111,11 +111,11 @@ func readTable(ctx context.Context, s Session, table string) (tableFacts, error)
 }
 
 // identify reports whether at most one row has given values in the columns.
-func (f *tableFacts) identify(d dialect.Dialect, columns []string) bool {
+func (f *tableFacts) identify(d Dialect, columns []string) bool {
 	for _, key := range f.keys {
 		named := !slices.ContainsFunc(key, func(column string) bool {
 			return !slices.ContainsFunc(columns, func(name string) bool {
-				return name == column || d != dialect.PostgreSQL && strings.EqualFold(name, column)
+				return name == column || d != PostgreSQL && strings.EqualFold(name, column)
 			})
 		})
 		if named {
@@ -128,7 +128,7 @@ func (f *tableFacts) identify(d dialect.Dialect, columns []string) bool {
 // create makes a table of the guards where it is not there, and refuses one that is
 // there with an engine without transactions.
 func create(ctx context.Context, s Session, table, verb string) error {
-	if _, err := execVerb(ctx, s, table, verb); err != nil || s.Dialect() != dialect.MySQL {
+	if _, err := execVerb(ctx, s, table, verb); err != nil || s.Dialect() != MySQL {
 		return err
 	}
 	return checkTable(ctx, s, table, nil)

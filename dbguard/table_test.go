@@ -8,7 +8,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -29,7 +28,7 @@ func TestEngineWithoutTransactions(t *testing.T) {
 	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			db := guardtest.Open(t, dialect.MySQL)
+			db := guardtest.Open(t, dbguard.MySQL)
 			db.Run(t, "CREATE TABLE account ("+columns+", balance int NOT NULL, version int NOT NULL, status varchar(10) NOT NULL) ENGINE="+engine,
 				"INSERT INTO account VALUES (1, 150, 1, 'new')")
 			d := newDedup(t, db)
@@ -84,7 +83,7 @@ func TestEngineWithoutTransactions(t *testing.T) {
 // A guard's own table that is there with such an engine is refused where it is made.
 func TestCreateChecksEngine(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.MySQL)
+	db := guardtest.Open(t, dbguard.MySQL)
 	own := map[string]func(context.Context, dbguard.Session) error{
 		"semel_dedup": new(dbguard.Dedup).Create, "semel_lock": dbguard.LockTable{}.Create, "semel_fence": dbguard.FenceTable{}.Create,
 		"semel_token": dbguard.Tokens{}.Create, "semel_segment": (&dbguard.Segments{Count: 1}).Create,
@@ -104,7 +103,7 @@ func TestLockRowsByUniqueKey(t *testing.T) {
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		db.Run(t, "CREATE TABLE invoice (id int PRIMARY KEY, tenant int NOT NULL, number int NOT NULL, code varchar(20), mail varchar(20), UNIQUE (tenant, number))",
 			"INSERT INTO invoice VALUES (1, 1, 1, 'A', 'a')", "CREATE INDEX invoice_code ON invoice (code)", "CREATE VIEW invoices AS SELECT * FROM invoice")
-		if db.Dialect() != dialect.MySQL {
+		if db.Dialect() != dbguard.MySQL {
 			db.Run(t, "CREATE UNIQUE INDEX invoice_mail ON invoice (mail) WHERE id > 0", "CREATE UNIQUE INDEX invoice_code_lower ON invoice (lower(code))")
 		}
 		row := func(cells ...dbguard.Cell) dbguard.Row { return dbguard.Row{Table: "invoice", Key: cells} }
@@ -128,7 +127,7 @@ func TestLockRowsByUniqueKey(t *testing.T) {
 		}
 		db.Run(t, "CREATE UNIQUE INDEX invoice_code_once ON invoice (code)")
 		noError(t, lockIn(t, db, row(code))) // a refusal is not remembered
-		db.Run(t, "DROP INDEX invoice_code_once"+map[bool]string{true: " ON invoice"}[db.Dialect() == dialect.MySQL])
+		db.Run(t, "DROP INDEX invoice_code_once"+map[bool]string{true: " ON invoice"}[db.Dialect() == dbguard.MySQL])
 		noError(t, lockIn(t, db, row(code))) // what was right is: the catalogue is read once
 	})
 }

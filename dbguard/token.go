@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/envelope"
 )
 
@@ -46,7 +45,7 @@ func (t Tokens) table() string { return cmp.Or(t.Table, tokenTableName) }
 
 // Schema returns the statements that create the table and its index unless they exist. Put it
 // among the application's own migrations.
-func (t Tokens) Schema(d dialect.Dialect) (string, error) {
+func (t Tokens) Schema(d Dialect) (string, error) {
 	return statementOf(d, t.table(), "token_schema")
 }
 
@@ -181,7 +180,7 @@ func (t Tokens) admit(ctx context.Context, tx Session, id tokenID) error {
 		return nil
 	}
 	args := []any{id.digest[:], id.expires.UnixMicro()}
-	if tx.Dialect() == dialect.MySQL {
+	if tx.Dialect() == MySQL {
 		args = append(args, id.expires.UnixMicro())
 	}
 	_, err := execVerb(ctx, tx, t.table(), "token_admit", args...)

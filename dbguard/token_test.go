@@ -10,7 +10,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -67,7 +66,7 @@ func TestTokensRace(t *testing.T) {
 		minted := mintTokens(t, db, tokens, guardtest.Keys)
 		results := make([][guardtest.Callers]int, guardtest.Keys)
 		inTx := db.InTx
-		if db.Dialect() == dialect.MySQL { // which ends transactions that wait for a consumed row (1213)
+		if db.Dialect() == dbguard.MySQL { // which ends transactions that wait for a consumed row (1213)
 			inTx = func(ctx context.Context, work func(context.Context, dbguard.Session) error) error {
 				return again(ctx, db, work)
 			}
@@ -214,7 +213,7 @@ func tokenEventually(t *testing.T, what string, ask func() bool) {
 func TestTokensInSnapshots(t *testing.T) {
 	t.Parallel()
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
-		if db.Dialect() == dialect.SQLite {
+		if db.Dialect() == dbguard.SQLite {
 			return // there, no two write at a time
 		}
 		tokens := makeTokens(t, db)

@@ -37,7 +37,7 @@ var (
 	ErrTokenMalformed = errors.New("dbguard: not a one-time token")
 	// ErrTokenUnknown: the token was not made here for this scope. Whether it is
 	// forged, another scope's or long gone cannot be told.
-	ErrTokenUnknown = errors.New("dbguard: a token that was not made here for this scope")
+	ErrTokenUnknown = errors.New("dbguard: token was not issued for this scope")
 	// ErrTokenExpired: the token was not consumed in time. Ask for a new one.
 	ErrTokenExpired = errors.New("dbguard: the token has expired")
 	// ErrConsumed: the token was consumed before, and what came of it is not

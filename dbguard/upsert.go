@@ -99,7 +99,7 @@ func Upsert[T any](ctx context.Context, s Session, in *Upsertion, scan func(Rows
 		row, err = scan(rows)
 		return err
 	}
-	change, err = u.run(ctx, s, read)
+	change, err = u.createOrChange(ctx, s, read)
 	u.tell(ctx, change != Upserted{}, err)
 	if err != nil {
 		var none T
@@ -117,7 +117,7 @@ type upsert struct {
 	idle      int  // updates of a row that differs, and stayed as it was
 }
 
-func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
+func newUpsert(d Dialect, in *Upsertion) (*upsert, error) {
 	c, err := newCreation(d, &in.Insert)
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func newUpsert(d dialect.Dialect, in *Upsertion) (*upsert, error) {
 	return u, nil
 }
 
-// run creates the row, or reads it with what is different, and changes that.
-func (u *upsert) run(ctx context.Context, s Session, read func(Rows) error) (Upserted, error) {
+// createOrChange creates the row, or reads it with what is different, and changes that.
+func (u *upsert) createOrChange(ctx context.Context, s Session, read func(Rows) error) (Upserted, error) {
 	for range maxRounds {
 		differ := make([]int64, len(u.must)+len(u.may))
 		found, err := u.reach(ctx, s, func(rows Rows) error { return read(flagged{rows, differ}) })
@@ -206,7 +206,7 @@ func (u *upsert) reach(ctx context.Context, s Session, read func(Rows) error) (f
 			return there, nil
 		}
 	}
-	return u.creation.run(ctx, s, read)
+	return u.repeatRounds(ctx, s, read)
 }
 
 // change changes the row where it may be changed and reads it. It reports

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -38,9 +37,9 @@ func TestUpsert(t *testing.T) {
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		customers(t, db)
 		db.Run(t, "CREATE TABLE writes (n int)")
-		if db.Dialect() != dialect.PostgreSQL {
-			db.Run(t, "CREATE TRIGGER seen AFTER UPDATE ON customers FOR EACH ROW "+map[dialect.Dialect]string{
-				dialect.MySQL: "INSERT INTO writes VALUES (1)", dialect.SQLite: "BEGIN INSERT INTO writes VALUES (1); END",
+		if db.Dialect() != dbguard.PostgreSQL {
+			db.Run(t, "CREATE TRIGGER seen AFTER UPDATE ON customers FOR EACH ROW "+map[dbguard.Dialect]string{
+				dbguard.MySQL: "INSERT INTO writes VALUES (1)", dbguard.SQLite: "BEGIN INSERT INTO writes VALUES (1); END",
 			}[db.Dialect()])
 		} else {
 			db.Run(t, "CREATE FUNCTION seen() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO writes VALUES (1); RETURN NULL; END'",
@@ -159,7 +158,7 @@ func TestUpsertRaceRefuses(t *testing.T) {
 
 func TestUpsertRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	tests := map[string]func(u *dbguard.Upsertion){
 		"nothing to compare": func(u *dbguard.Upsertion) { u.Unique.Rule.MayChange, u.Unique.Rule.MustNotChange = nil, nil },
 		"not sent":           func(u *dbguard.Upsertion) { u.MayChange = []string{"code"} },

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -45,7 +44,7 @@ func TestUpsertStatements(t *testing.T) {
 	for name, returning := range map[string]bool{"mariadb": true, "mysql": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := guardtest.Open(t, dialect.MySQL)
+			db := guardtest.Open(t, dbguard.MySQL)
 			customers(t, db)
 			db.Run(t, "CREATE TABLE writes (n int)", "CREATE TRIGGER seen AFTER UPDATE ON customers FOR EACH ROW INSERT INTO writes VALUES (1)")
 			for _, step := range []struct {
@@ -95,7 +94,7 @@ func TestUpsertWhereNoInsertFindsTheRow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := guardtest.Open(t, dialect.MySQL)
+			db := guardtest.Open(t, dbguard.MySQL)
 			customers(t, db)
 			db.Run(t, "INSERT INTO customers (tenant_id, email, note) VALUES (1, 'ada', 'old')")
 			id := db.Number(t, "SELECT id FROM customers")
@@ -116,7 +115,7 @@ func TestUpsertWhereNoInsertFindsTheRow(t *testing.T) {
 // Where a server cuts values, an upsert that is sent again fails, and not as if another try might end better.
 func TestUpsertOfWhatIsCut(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.MySQL)
+	db := guardtest.Open(t, dbguard.MySQL)
 	customers(t, db)
 	db.SQL.SetMaxOpenConns(1)
 	db.Run(t, "SET SESSION sql_mode = ''", "ALTER TABLE customers MODIFY note varchar(3)")

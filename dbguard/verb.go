@@ -21,7 +21,8 @@ var files embed.FS
 //	{{indexed}}   the table, for CREATE INDEX
 //	{{now}}       the database's clock in microseconds
 //	{{1}}, {{2}}  parameters
-func statementOf(d dialect.Dialect, table, verb string) (string, error) {
+func statementOf(of Dialect, table, verb string) (string, error) {
+	d := dialect.Dialect(of)
 	text, err := files.ReadFile("sql/" + verb + "_" + d.String() + ".sql")
 	if err != nil {
 		text, err = files.ReadFile("sql/" + verb + ".sql")

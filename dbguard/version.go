@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // StaleError means that the row has changed since the caller read it, and which
@@ -133,9 +134,9 @@ func (c *Change) mark() []byte {
 
 // update is the one statement, and the look that follows when it did nothing.
 func (c *Change) update(ctx context.Context, s Session) (Changed, error) {
-	d := s.Dialect()
+	d := dialect.Dialect(s.Dialect())
 	version := d.Quote(c.versionColumn())
-	update := build(d, "UPDATE ").name(c.Row.Table).add(" SET " + version + " = " + version + " + 1")
+	update := build(s.Dialect(), "UPDATE ").name(c.Row.Table).add(" SET " + version + " = " + version + " + 1")
 	for _, cell := range c.Set {
 		update.add(", ").column(cell.Column).add(" = ").value(cell.Value)
 	}

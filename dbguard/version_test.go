@@ -10,14 +10,13 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
 // newPages makes rows at version 0.
 func newPages(t *testing.T, db *guardtest.Database, keys int) {
 	t.Helper()
-	binary := map[dialect.Dialect]string{dialect.PostgreSQL: "bytea", dialect.MySQL: "binary(32)", dialect.SQLite: "BLOB"}[db.Dialect()]
+	binary := map[dbguard.Dialect]string{dbguard.PostgreSQL: "bytea", dbguard.MySQL: "binary(32)", dbguard.SQLite: "BLOB"}[db.Dialect()]
 	db.Run(t, "CREATE TABLE page (tenant int NOT NULL, id int NOT NULL, body int NOT NULL, version bigint NOT NULL, last_key "+binary+", PRIMARY KEY (tenant, id))")
 	db.Insert(t, keys, "INSERT INTO page (tenant, id, body, version) VALUES (7, {key}, 0, 0)")
 }
@@ -151,7 +150,7 @@ func TestVersionTellsApart(t *testing.T) {
 // asked.
 func TestVersionRefuses(t *testing.T) {
 	t.Parallel()
-	db := guardtest.Open(t, dialect.SQLite)
+	db := guardtest.Open(t, dbguard.SQLite)
 	newPages(t, db, 1)
 	d := newDedup(t, db)
 	for name, change := range map[string]dbguard.Change{

@@ -25,8 +25,8 @@ type Handle interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Beginner is a [Handle] that begins transactions, such as a pgxpool.Pool.
-type Beginner interface {
+// beginner is a [Handle] that begins transactions, such as a pgxpool.Pool.
+type beginner interface {
 	Handle
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
@@ -35,7 +35,7 @@ type Beginner interface {
 func Session(handle Handle) dbguard.Session { return session{handle, new(sync.Map)} }
 
 // Database makes a database of a pool.
-func Database(pool Beginner) dbguard.Database { return database{session{pool, new(sync.Map)}, pool} }
+func Database(pool beginner) dbguard.Database { return database{session{pool, new(sync.Map)}, pool} }
 
 type session struct {
 	handle  Handle
@@ -56,7 +56,7 @@ func (s session) Autocommits() bool {
 	case interface{ Conn() *pgx.Conn }: // *pgxpool.Conn
 		return isIdle(handle.Conn())
 	}
-	_, pool := s.handle.(Beginner)
+	_, pool := s.handle.(beginner)
 	return pool
 }
 
@@ -173,7 +173,7 @@ func (r rows) Close() error {
 
 type database struct {
 	session
-	pool Beginner
+	pool beginner
 }
 
 // rollbackTimeout bounds a rollback, after which pgx ends the connection.
