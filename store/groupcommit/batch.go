@@ -35,7 +35,7 @@ func (s *stream) dispatch() {
 				return
 			}
 		}
-		turn, ok := s.slots.take(min(s.queue.n, s.opts.MaxBatch), now)
+		turn, ok := s.slots.takeTurn(min(s.queue.n, s.opts.MaxBatch), now)
 		if !ok {
 			s.setAlarm(s.slots.stuckAt(now))
 			return
@@ -108,7 +108,7 @@ func (s *stream) execute(b *batch) {
 		s.answer(b, won, settled)
 	}()
 	for _, st := range b.steps {
-		if st.place.verb == claims {
+		if st.subject.verb == claims {
 			b.claims = append(b.claims, st.claim)
 		} else {
 			b.settles = append(b.settles, st.settle)
@@ -125,7 +125,7 @@ func (s *stream) execute(b *batch) {
 // answer hands every caller its answer.
 func (s *stream) answer(b *batch, won []semel.ClaimAnswer, settled []error) {
 	for _, st := range b.steps {
-		if st.place.verb == claims {
+		if st.subject.verb == claims {
 			st.answer, won = won[0], won[1:]
 		} else {
 			st.answer.Err, settled = settled[0], settled[1:]

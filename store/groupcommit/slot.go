@@ -21,11 +21,11 @@ type turn struct {
 	no   uint64
 }
 
-// take returns a turn for so many steps when a slot is free, or was taken so
+// takeTurn returns a turn for so many steps when a slot is free, or was taken so
 // long ago that it no longer counts, and they are not fewer than the calls under
 // way carry on average: smaller ones would only compete with them, and grow
 // smaller still. So a few callers go at once, and many share large batches.
-func (s *slots) take(steps int, now time.Time) (turn, bool) {
+func (s *slots) takeTurn(steps int, now time.Time) (turn, bool) {
 	calls, carried, free := 0, 0, -1
 	for i := range s.all {
 		sl := &s.all[i]

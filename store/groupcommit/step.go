@@ -28,9 +28,9 @@ const (
 	verbs
 )
 
-// place orders the steps that take turns: those of one digest and one verb. A claim
+// subject orders the steps that take turns: those of one digest and one verb. A claim
 // never waits for a settlement of its digest, nor a settlement for a claim.
-type place struct {
+type subject struct {
 	digest semel.Digest
 	verb   verb
 }
@@ -45,7 +45,7 @@ type step struct {
 	outcome []byte            // the memory of the settlement's outcome, to be used again
 	done    chan struct{}     // of length 1: granted, answered or given up
 
-	place     place
+	subject   subject
 	state     stepState
 	alone     bool  // it does not share a batch
 	acquired  bool  // it takes a place in the queue

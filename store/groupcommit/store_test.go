@@ -110,7 +110,3 @@ func TestRace(t *testing.T) {
 type session struct{ semel.Store }
 
 func (session) Close() error { return nil }
-
-func BenchmarkStore(b *testing.B) {
-	storetest.Benchmark(b, harness(b, nil, func(*batcher) {}))
-}

@@ -27,7 +27,7 @@ type stream struct {
 	used    sync.Pool // of *batch
 
 	mu      sync.Mutex // guards the fields below
-	tails   map[place]*step
+	tails   map[subject]*step
 	queue   queue
 	slots   slots
 	closed  bool
@@ -42,7 +42,7 @@ func newStream(life context.Context, opts Options, batcher semel.Batcher) *strea
 		opts: opts, batcher: batcher, life: life,
 		closing: make(chan struct{}),
 		drained: make(chan struct{}),
-		tails:   map[place]*step{},
+		tails:   map[subject]*step{},
 		slots:   slots{all: make([]slot, opts.InFlight), patience: opts.Timeout + opts.Timeout/4},
 	}
 	for v := range s.limits {
@@ -62,7 +62,7 @@ func (s *stream) step(d semel.Digest, v verb) *step {
 	if !ok {
 		return nil // the pool holds nothing else
 	}
-	*st = step{place: place{d, v}, done: st.done, outcome: st.outcome}
+	*st = step{subject: subject{d, v}, done: st.done, outcome: st.outcome}
 	return st
 }
 
@@ -81,7 +81,7 @@ func (s *stream) enter(ctx context.Context, st *step) (alone bool, err error) {
 	if ok, err := s.enterAtOnce(st); ok || err != nil {
 		return true, err
 	}
-	if err := s.acquire(ctx, st.place.verb); err != nil {
+	if err := s.acquire(ctx, st.subject.verb); err != nil {
 		s.recycle(st)
 		return false, err
 	}
@@ -107,12 +107,12 @@ func (s *stream) enterAtOnce(st *step) (ok bool, err error) {
 		s.recycle(st)
 		return false, semel.ErrClosed
 	}
-	if s.opts.MaxDelay > 0 || s.queue.n > 0 || s.tails[st.place] != nil {
+	if s.opts.MaxDelay > 0 || s.queue.n > 0 || s.tails[st.subject] != nil {
 		return false, nil
 	}
-	if st.turn, ok = s.slots.take(1, time.Now()); ok {
+	if st.turn, ok = s.slots.takeTurn(1, time.Now()); ok {
 		st.state = granted
-		s.tails[st.place] = st
+		s.tails[st.subject] = st
 	}
 	return ok, nil
 }
@@ -138,7 +138,7 @@ func (s *stream) acquire(ctx context.Context, v verb) error {
 func (s *stream) release(st *step) {
 	if st.acquired {
 		st.acquired = false
-		<-s.limits[st.place.verb]
+		<-s.limits[st.subject.verb]
 	}
 }
 
@@ -147,8 +147,8 @@ func (s *stream) enqueue(st *step) {
 	if s.opts.MaxDelay > 0 {
 		st.since = time.Now()
 	}
-	st.before = s.tails[st.place]
-	s.tails[st.place] = st
+	st.before = s.tails[st.subject]
+	s.tails[st.subject] = st
 	if st.before != nil {
 		st.before.after = st
 		return
@@ -165,13 +165,13 @@ func (s *stream) dequeue(st *step) {
 		if next != nil {
 			next.before = st.before
 		} else {
-			s.tails[st.place] = st.before
+			s.tails[st.subject] = st.before
 		}
 	case next != nil:
 		next.before = nil
 		s.queue.pushBack(next)
 	default:
-		delete(s.tails, st.place)
+		delete(s.tails, st.subject)
 	}
 	st.before, st.after = nil, nil
 	if s.closed && len(s.tails) == 0 {

@@ -83,7 +83,7 @@ func inspect(ctx context.Context, dir string, repair func(*inspection) error) (r
 		if in.j.manifest != nil {
 			err = errors.Join(err, in.j.manifest.f.Close())
 		}
-		err = errors.Join(err, held.Close())
+		err = errors.Join(err, release(held))
 	}()
 	if err = in.open(); err == nil {
 		err = in.read(ctx)

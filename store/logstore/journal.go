@@ -72,7 +72,7 @@ func (j *journal) begin() {
 	j.work.L = &j.mu
 	j.rolled = make(chan struct{}, 1)
 	j.batch = j.newBatch()
-	j.running.Go(j.run)
+	j.running.Go(j.syncBatches)
 }
 
 func (j *journal) newBatch() *batch {
@@ -124,7 +124,7 @@ func (j *journal) add(e *entry, why purpose) (added, error) {
 	e.back = uint32(e.number - b.first) //nolint:gosec // maxBatchBytes.
 	at := j.current.used
 	b.buf = e.encode(b.buf, j.current.salt)
-	j.current.note(e, at, size)
+	j.current.noteEntry(e, at, size)
 	if j.next == nil && j.current.used > j.current.bytes/2 {
 		_, _ = j.prepare(0) // ahead; an entry that finds no room says why
 	}
@@ -293,9 +293,9 @@ func (j *journal) makeNext(s segment) {
 	j.preparing = nil
 }
 
-// run syncs batch after batch, in order, one at a time: what is not synced is always one batch, the last.
-func (j *journal) run() {
-	for b := j.take(); b != nil; b = j.take() {
+// syncBatches syncs batch after batch, in order, one at a time: what is not synced is always one batch, the last.
+func (j *journal) syncBatches() {
+	for b := j.nextBatch(); b != nil; b = j.nextBatch() {
 		_, err := b.seg.f.WriteAt(b.buf, b.at)
 		if err == nil {
 			err = b.seg.f.sync()
@@ -312,8 +312,8 @@ func (j *journal) run() {
 	}
 }
 
-// take waits for the next batch; nil ends the loop.
-func (j *journal) take() *batch {
+// nextBatch waits for the next batch; nil ends the loop.
+func (j *journal) nextBatch() *batch {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for len(j.queue) == 0 && len(j.batch.buf) == 0 && !j.closing && j.dead == nil {

@@ -43,6 +43,12 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// release unlocks the directory at once. Closing alone is not enough: while this process starts a program, the child has the
+// descriptor, and with it the lock, until it executes the program.
+func release(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
 func first(_ int, err error) error { return err }
 
 func holderSuffix(pid string) string {

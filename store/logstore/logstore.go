@@ -113,7 +113,7 @@ func (s *Store) unlock() error {
 	if s.lock == nil {
 		return nil
 	}
-	return s.lock.Close()
+	return release(s.lock)
 }
 
 // Close waits for the verbs that run, syncs, and lets other processes have the directory. Verbs called afterwards return

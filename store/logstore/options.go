@@ -1,10 +1,11 @@
 package logstore
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/semel-dev/semel/store/internal/verb"
 )
 
 const (
@@ -14,8 +15,8 @@ const (
 	maxOutcomeBytes = 16 << 20
 )
 
-// ErrConfig means that the options are wrong as written: nothing was opened.
-var ErrConfig = errors.New("logstore: wrong configuration")
+// errConfig means that the options are wrong as written: nothing was opened.
+var errConfig = verb.ConfigError("logstore: wrong configuration")
 
 // Options are the settings of [Open]. A nil *Options is complete.
 type Options struct {
@@ -52,9 +53,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case full.MaxOpen < 0:
-		return full, fmt.Errorf("%w: Options.MaxOpen is negative", ErrConfig)
+		return full, fmt.Errorf("%w: Options.MaxOpen is negative", errConfig)
 	case full.MaxBytes != 0 && full.MaxBytes < minMaxBytes && full.segment == 0:
-		return full, fmt.Errorf("%w: a bound of %d bytes is too small (Options.MaxBytes, and semel_max_bytes of a DSN, take 8 MiB or more)", ErrConfig, full.MaxBytes)
+		return full, fmt.Errorf("%w: a bound of %d bytes is too small (Options.MaxBytes, and semel_max_bytes of a DSN, take 8 MiB or more)", errConfig, full.MaxBytes)
 	}
 	return full, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"unprivileged": childUnprivileged}, processes())
+	storetest.Children(map[string]func(context.Context, []string) error{"unprivileged": childUnprivileged}, processes())
 	claimtest.Limit(0, 15)
 	goleak.VerifyTestMain(m)
 }

@@ -148,7 +148,7 @@ func (r *recovery) replaySegment(seg *segment) error {
 			return err
 		}
 		r.started, r.number = true, e.last()
-		seg.note(&e, at, int(sc.at-at))
+		seg.noteEntry(&e, at, int(sc.at-at))
 		if err := r.apply(&e, seg.placeOf(at)); err != nil {
 			return err
 		}

@@ -207,8 +207,8 @@ func (p place) offset() int64 { return int64(p&(1<<offsetBits-1)) * entryAlign }
 
 func (p place) segment() int { return int(p >> offsetBits) }
 
-// note counts an entry that was added at this offset.
-func (s *segment) note(e *entry, at int64, size int) {
+// noteEntry counts an entry that was added at this offset.
+func (s *segment) noteEntry(e *entry, at int64, size int) {
 	for int64(len(s.marks))*markEvery <= at {
 		s.marks = append(s.marks, uint32(at/entryAlign)) //nolint:gosec // offsetBits.
 	}

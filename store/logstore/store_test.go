@@ -20,8 +20,6 @@ func TestStoreUnderFaults(t *testing.T) {
 	storetest.RunFaults(t, instance)
 }
 
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, instance) }
-
 func instance(tb testing.TB) *storetest.Instance {
 	tb.Helper()
 	clock := &claimtest.Clock{}

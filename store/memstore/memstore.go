@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is the bound of outcomes and keys where Options names none.
-	DefaultMaxBytes = 256 << 20
+	// defaultMaxBytes is the bound of outcomes and keys where Options names none.
+	defaultMaxBytes = 256 << 20
 
 	defaultMaxRecords = 1_000_000
 
@@ -29,7 +29,7 @@ type Options struct {
 	MaxRecords int
 	// MaxBytes is the most bytes of scopes, names and outcomes kept. Notes
 	// (at most semel.MaxNoteBytes each) are not counted, so that a claim can
-	// always be settled as unknown or cancelled. 0 means DefaultMaxBytes.
+	// always be settled as unknown or cancelled. 0 means 256 MiB.
 	MaxBytes int64
 	// Now is the store's clock. It must not run backwards, and is called with
 	// a lock held. nil means the host's clock when the store was made plus
@@ -77,7 +77,7 @@ func New(o *Options) *Store {
 		opts.MaxRecords = defaultMaxRecords
 	}
 	if opts.MaxBytes <= 0 {
-		opts.MaxBytes = DefaultMaxBytes
+		opts.MaxBytes = defaultMaxBytes
 	}
 	if opts.Now == nil {
 		started := time.Now()

@@ -22,5 +22,3 @@ func TestStoreUnderFaults(t *testing.T) {
 	t.Parallel()
 	storetest.RunFaults(t, open)
 }
-
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, open) }

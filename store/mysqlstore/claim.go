@@ -12,8 +12,7 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// Claim implements [semel.Store]. A new intent takes one round trip, a
-// duplicate one or two, a takeover some more.
+// Claim implements [semel.Store]. A new intent takes one round trip, a duplicate one or two, a takeover some more.
 func (s *Store) Claim(ctx context.Context, p semel.ClaimParams) (rec semel.Record, won bool, err error) {
 	if err := p.Validate(); err != nil {
 		return semel.Record{}, false, err
@@ -47,9 +46,8 @@ func (s *Store) whyBroken(ctx context.Context, err error) error {
 // errChanged: the row is no longer as it was read.
 var errChanged = errors.New("the row has changed")
 
-// claim inserts a row, or reads the one there is and, where the contract says
-// so, puts a new one in its place. Each step decides on its own; when another
-// caller came between two of them, it begins again.
+// claim inserts a row, or reads the one there is and, where the contract says so, puts a new one in its place. Each step decides
+// on its own; when another caller came between two of them, it begins again.
 func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
 	look := s.seen.Has(p.Digest)
 	for range rounds {
@@ -94,8 +92,7 @@ func (s *Store) insert(ctx context.Context, p *semel.ClaimParams) (rec semel.Rec
 	return rec, err
 }
 
-// insertRow inserts a claim by the shortest way this server and this pool
-// have, in a transaction if one is given.
+// insertRow inserts a claim by the shortest way this server and this pool have, in a transaction if one is given.
 func (s *Store) insertRow(ctx context.Context, tx *sql.Tx, p *semel.ClaimParams, attempt int) (fence, claimedMS int64, err error) {
 	args := make([]any, claimArgs)
 	fillClaim(args, p, attempt)
@@ -183,9 +180,8 @@ func (s *Store) replaceOnce(ctx context.Context, name string, old *semel.Record,
 	return rec, err
 }
 
-// inTransaction runs statements that commit together, or not at all when one
-// returns an error. The connection goes back to the pool only when no
-// transaction can be open on it.
+// inTransaction runs statements that commit together, or not at all when one returns an error. The connection goes back to the
+// pool only when no transaction can be open on it.
 func (s *Store) inTransaction(ctx context.Context, statements func(tx *sql.Tx) error) error {
 	held, err := s.db.Conn(ctx)
 	if err != nil {
@@ -212,8 +208,7 @@ func (s *Store) inTransaction(ctx context.Context, statements func(tx *sql.Tx) e
 	return nil
 }
 
-// freeFrom is when the row makes room for another claim, in milliseconds of the
-// database's clock (promise 9).
+// freeFrom is when the row makes room for another claim, in milliseconds of the database's clock (promise 9).
 func freeFrom(old *semel.Record) int64 {
 	switch absent := verb.Absent(old); {
 	case old.State == semel.StateReleased, old.State == semel.StateUnknown && !absent:

@@ -94,15 +94,15 @@ type conn struct {
 	// where it stays off. idle holds its value for the next user.
 	before, after, idle string
 
-	broken  bool     // it cannot be used again
-	session *session // once asked for
-	closing atomic.Pointer[step]
+	broken  bool       // it cannot be used again
+	facts   *connFacts // once asked for
+	closing atomic.Pointer[roundTrip]
 }
 
-// step is one or more statements of this package that travel together. Where
-// they are run, step is found in the context. The texts hold numbers and
+// roundTrip is one or more statements of this package that travel together. Where
+// they are run, a round trip is found in the context. The texts hold numbers and
 // hexadecimal bytes only, so they mean the same in every mode and charset.
-type step struct {
+type roundTrip struct {
 	statements []string
 	ctx        context.Context //nolint:containedctx // a commit of database/sql has none.
 
@@ -111,19 +111,19 @@ type step struct {
 	rows, ids []int64
 }
 
-type stepKey struct{}
+type roundTripKey struct{}
 
-func (st *step) in(ctx context.Context) context.Context {
-	return context.WithValue(ctx, stepKey{}, st)
+func (st *roundTrip) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, roundTripKey{}, st)
 }
 
-func stepOf(ctx context.Context) *step {
-	st, _ := ctx.Value(stepKey{}).(*step)
+func roundTripOf(ctx context.Context) *roundTrip {
+	st, _ := ctx.Value(roundTripKey{}).(*roundTrip)
 	return st
 }
 
-// run sends a step, with what goes before and after it.
-func (c *conn) run(ctx context.Context, st *step, before []string, after string) (driver.Result, error) {
+// runTrip sends a round trip, with what goes before and after it.
+func (c *conn) runTrip(ctx context.Context, st *roundTrip, before []string, after string) (driver.Result, error) {
 	st.sent = time.Now()
 	res, err := c.driverConn.ExecContext(ctx, oneText(slices.Concat(before, st.statements, []string{after})...), nil)
 	if err != nil {
@@ -140,10 +140,10 @@ func (c *conn) run(ctx context.Context, st *step, before []string, after string)
 	return res, nil
 }
 
-// BeginTx implements [driver.ConnBeginTx]. With a step, the transaction is one
+// BeginTx implements [driver.ConnBeginTx]. With a round trip, the transaction is one
 // of this package, and begins with it.
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	st := stepOf(ctx)
+	st := roundTripOf(ctx)
 	if st == nil {
 		return c.driverConn.BeginTx(ctx, o)
 	}
@@ -152,7 +152,7 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		return nil, err
 	}
 	c.closing.Store(nil)
-	if _, err := c.run(ctx, st, []string{level, c.before}, ""); err != nil {
+	if _, err := c.runTrip(ctx, st, []string{level, c.before}, ""); err != nil {
 		c.reset(ctx)
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (t connTx) Commit() error {
 		t.conn.reset(context.Background())
 		return errWorkCommits
 	}
-	_, err := t.conn.run(st.ctx, st, nil, t.conn.after)
+	_, err := t.conn.runTrip(st.ctx, st, nil, t.conn.after)
 	if err != nil {
 		t.conn.reset(st.ctx)
 	}
@@ -239,8 +239,8 @@ func (t connTx) Rollback() error {
 
 // ExecContext implements [driver.ExecerContext].
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if st := stepOf(ctx); st != nil {
-		return c.run(ctx, st, nil, "")
+	if st := roundTripOf(ctx); st != nil {
+		return c.runTrip(ctx, st, nil, "")
 	}
 	query, err := c.single(ctx, query)
 	if err != nil {

@@ -39,18 +39,18 @@ const noChain = "'NO_CHAIN'"
 // ParseDSN reads a URL (mysql://user:password@host:3306/database?param=value)
 // or the driver's own form (user:password@tcp(host:3306)/database?param=value),
 // for callers that need connections in addition to the store's. It connects to nothing.
-// Its errors wrap [ErrConfig] and never hold a password.
+// Its errors have a method Misconfigured() and never hold a password.
 func ParseDSN(dsn string) (*mysql.Config, error) {
 	scheme, rest, isURL := strings.Cut(dsn, "://")
 	isURL = isURL && !strings.ContainsAny(scheme, "@/(:")
 	if isURL && scheme != "mysql" && scheme != "mariadb" {
-		return nil, fmt.Errorf("%w: a DSN that begins with %q is not one of MySQL or MariaDB (write mysql://user:password@host:3306/database)", ErrConfig, scheme+"://")
+		return nil, fmt.Errorf("%w: a DSN that begins with %q is not one of MySQL or MariaDB (write mysql://user:password@host:3306/database)", errConfig, scheme+"://")
 	}
 	if !isURL {
 		rest = dsn
 	}
 	if strings.Contains(rest, "?strict=") || strings.Contains(rest, "&strict=") { // the driver panics
-		return nil, fmt.Errorf("%w: the DSN has the parameter strict, which the driver no longer knows (remove it; the store sets sql_mode itself)", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN has the parameter strict, which the driver no longer knows (remove it; the store sets sql_mode itself)", errConfig)
 	}
 	var cfg *mysql.Config
 	var err error
@@ -61,9 +61,9 @@ func ParseDSN(dsn string) (*mysql.Config, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: the DSN cannot be read: %w (write mysql://user:password@host:3306/database, and special characters of the password as %%XX)", ErrConfig, err)
+		return nil, fmt.Errorf("%w: the DSN cannot be read: %w (write mysql://user:password@host:3306/database, and special characters of the password as %%XX)", errConfig, err)
 	case cfg.DBName == "":
-		return nil, fmt.Errorf("%w: the DSN names no database (write mysql://user:password@host:3306/database)", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN names no database (write mysql://user:password@host:3306/database)", errConfig)
 	}
 	return cfg, nil
 }

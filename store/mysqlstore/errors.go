@@ -14,9 +14,9 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// ErrConfig means that the DSN or the options are wrong as written: nothing was
+// errConfig means that the DSN or the options are wrong as written: nothing was
 // tried, and trying again does not help.
-var ErrConfig = errors.New("mysqlstore: wrong configuration")
+var errConfig = verb.ConfigError("mysqlstore: wrong configuration")
 
 // Numbers of errors, the same in MySQL and MariaDB.
 const (

@@ -39,7 +39,7 @@ func Join[T any](
 type joiner struct {
 	store *Store
 	in    Execer // the caller's transaction
-	work  *txn.Work[place]
+	work  *txn.Work[txHandle]
 }
 
 // Joined says that the transaction is open already.
@@ -64,10 +64,10 @@ func (j joiner) Transaction(ctx context.Context) (semel.Tx, error) {
 
 // placeOf returns the transaction of the caller's handle. One that can end it is
 // a transaction.
-func placeOf(in Execer) place {
+func placeOf(in Execer) txHandle {
 	_, ends := in.(interface {
 		Commit() error
 		Rollback() error
 	})
-	return place{execer: in, doubtful: !ends}
+	return txHandle{execer: in, doubtful: !ends}
 }

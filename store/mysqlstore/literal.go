@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// session holds what decides how a connection reads a text.
-type session struct {
+// connFacts holds what decides how a connection reads a text.
+type connFacts struct {
 	id        uint64 // of the connection
 	backslash bool   // escapes
 	plain     bool   // no character of its charset contains the byte of a backslash or a quote
@@ -24,8 +24,8 @@ func plainCharsets() []string {
 	return []string{"utf8mb4", "utf8mb3", "utf8", "latin1", "ascii", "binary"}
 }
 
-// newSession reads the answer to sessionSQL.
-func newSession(row []driver.Value, loc *time.Location) *session {
+// newConnFacts reads the answer to sessionSQL.
+func newConnFacts(row []driver.Value, loc *time.Location) *connFacts {
 	text := func(i int) string {
 		switch v := row[i].(type) {
 		case []byte:
@@ -37,7 +37,7 @@ func newSession(row []driver.Value, loc *time.Location) *session {
 		}
 		return ""
 	}
-	s := &session{loc: loc, plain: text(0) == text(1) && slices.Contains(plainCharsets(), text(0))}
+	s := &connFacts{loc: loc, plain: text(0) == text(1) && slices.Contains(plainCharsets(), text(0))}
 	s.backslash = !strings.Contains(text(2), "NO_BACKSLASH_ESCAPES")
 	s.id, _ = strconv.ParseUint(text(3), 10, 64)
 	s.step, _ = strconv.ParseInt(text(4), 10, 64)
@@ -49,7 +49,7 @@ const sessionSQL = "SELECT @@character_set_client, @@character_set_connection, @
 // fill replaces the question marks, each of which is a placeholder, by the
 // values. ok is false where a value has no literal that means the same. Spaces keep a
 // value apart from adjacent text: LIMIT? would become the name LIMIT5.
-func (s *session) fill(b *strings.Builder, text string, values []driver.Value) (ok bool) {
+func (s *connFacts) fill(b *strings.Builder, text string, values []driver.Value) (ok bool) {
 	for _, v := range values {
 		before, after, found := strings.Cut(text, "?")
 		if b.WriteString(before + " "); !found || !s.literal(b, v) {
@@ -63,7 +63,7 @@ func (s *session) fill(b *strings.Builder, text string, values []driver.Value) (
 }
 
 // literal writes a value as the driver does that puts parameters into a text.
-func (s *session) literal(b *strings.Builder, value driver.Value) (ok bool) {
+func (s *connFacts) literal(b *strings.Builder, value driver.Value) (ok bool) {
 	switch v := value.(type) {
 	case nil:
 		b.WriteString("NULL")
@@ -94,7 +94,7 @@ func (s *session) literal(b *strings.Builder, value driver.Value) (ok bool) {
 	return true
 }
 
-func (s *session) time(b *strings.Builder, t time.Time) (ok bool) {
+func (s *connFacts) time(b *strings.Builder, t time.Time) (ok bool) {
 	if t.IsZero() {
 		b.WriteString("('0000-00-00')")
 		return true
@@ -106,7 +106,7 @@ func (s *session) time(b *strings.Builder, t time.Time) (ok bool) {
 
 // quote writes a string between apostrophes. The parentheses prevent the server from joining it
 // with a string that follows as a column alias.
-func (s *session) quote(b *strings.Builder, charset, text string) {
+func (s *connFacts) quote(b *strings.Builder, charset, text string) {
 	b.WriteString("(" + charset + "'")
 	for {
 		i := strings.IndexAny(text, `'\`)

@@ -3,7 +3,6 @@ package mysqlstore_test
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"testing"
 
 	"github.com/semel-dev/semel"
@@ -38,23 +37,6 @@ func TestNestedDeadlock(t *testing.T) {
 		b.wantState(t, "inner", semel.StateCompleted)
 		b.goesOn(t)
 	})
-}
-
-// A transaction is used by one goroutine at a time; two intents inside of it at
-// once are refused, not mixed.
-func TestNestedAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setUpTx(t, door{}, nil)
-	_, err := b.do(t.Context(), "outer", func(ctx context.Context, _ *sql.Tx) (string, error) {
-		return b.do(ctx, "first", func(context.Context, *sql.Tx) (string, error) {
-			_, err := b.do(ctx, "second", never(t)) // with the outer context
-			if err == nil || !strings.Contains(err.Error(), "one goroutine at a time") {
-				t.Errorf("got %v, want a refusal", err)
-			}
-			return "", nil
-		})
-	})
-	noError(t, err)
 }
 
 // The context of work that is over is the one of no transaction.

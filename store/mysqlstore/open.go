@@ -23,16 +23,15 @@ var (
 // maxIdleTime is after what time an unused connection is closed.
 const maxIdleTime = 5 * time.Minute
 
-// Store keeps records in two tables of a MySQL or MariaDB database. [Open] and
-// [New] are the only doors. It is safe for concurrent use, and any number of
-// processes may share the tables.
+// Store keeps records in two tables of a MySQL or MariaDB database. [Open] and [New] are the only doors. It is safe for
+// concurrent use, and any number of processes may share the tables.
 type Store struct {
 	db           *sql.DB
 	txDB         *sql.DB // for transactions; the same one as db, or a second one
 	txOurs       bool    // connections of txDB are of this package
 	tx           txTexts
 	slow         time.Duration // what a claim may take without having waited
-	transactions txn.Transactions[place]
+	transactions txn.Transactions[txHandle]
 	runs         *runQueue // nil without Options.Together
 	ownDB        bool      // both pools are closed with the store
 	log          *slog.Logger
@@ -48,12 +47,10 @@ type Store struct {
 }
 
 // Open connects to the database that the DSN names and opens the store there:
-// mysql://user:password@host:3306/database?param=value (or mariadb://), or the
-// driver's own form, user:password@tcp(host:3306)/database?param=value. The
-// parameters are the driver's in both. The database must exist; tables that are
-// missing or of an older schema are migrated. What the store cannot keep its
-// promises with is refused with an error that says what to do. Close the store
-// to free its connections.
+// mysql://user:password@host:3306/database?param=value (or mariadb://), or the driver's own form,
+// user:password@tcp(host:3306)/database?param=value. The parameters are the driver's in both. The database must exist; tables
+// that are missing or of an older schema are migrated. What the store cannot keep its promises with is refused with an error that
+// says what to do; a wrong DSN or option has an error with a method Misconfigured(). Close the store to free its connections.
 func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -80,11 +77,10 @@ func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// New opens the store in the database of a pool that the caller has opened
-// with driver github.com/go-sql-driver/mysql, and that Close leaves open.
-// Whatever its parameters are, the store keeps its promises, except that
-// autocommit must be on. Two parameters save it round trips:
-// interpolateParams=true and multiStatements=true.
+// New opens the store in the database of a pool that the caller has opened with driver github.com/go-sql-driver/mysql, and that
+// Close leaves open. Whatever its parameters are, the store keeps its promises or says what it needs: autocommit, for example,
+// and an isolation level that shows nothing uncommitted. Two parameters save it round trips: interpolateParams=true and
+// multiStatements=true.
 func New(ctx context.Context, db *sql.DB, o *Options) (*Store, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -137,9 +133,8 @@ func (s *Store) stayIn(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// prepare finds the shortest ways, and prepares the usual statements, so that
-// a missing privilege or a strange table is met now, and no transaction that
-// holds a connection needs a second one.
+// prepare finds the shortest ways, and prepares the usual statements, so that a missing privilege or a strange table is met now,
+// and no transaction that holds a connection needs a second one.
 func (s *Store) prepare(ctx context.Context, opts *Options) (err error) {
 	s.ways.returning = s.server.returning() && !opts.deny.returning
 	s.ways.together = !s.ways.returning && !opts.deny.together && sendsTwo(ctx, s.db)
@@ -159,24 +154,20 @@ func (s *Store) prepare(ctx context.Context, opts *Options) (err error) {
 	return nil
 }
 
-// sendsTwo reports whether the pool sends two statements with arguments in
-// one round trip.
+// sendsTwo reports whether the pool sends two statements with arguments in one round trip.
 func sendsTwo(ctx context.Context, db *sql.DB) bool {
 	var n int
 	return db.QueryRowContext(ctx, "SELECT ?; SELECT ?", 1, 2).Scan(&n) == nil && n == 1
 }
 
-// Close waits for the verbs that were begun, and closes the connections of a
-// store that was opened by [Open]. Verbs begun afterwards return
-// [semel.ErrClosed]. It does not wait for transactions: shut the guard down first,
-// which does.
+// Close waits for the verbs that were begun, and closes the connections of a store that was opened by [Open]. Verbs begun
+// afterwards return [semel.ErrClosed]. It does not wait for transactions: shut the guard down first, which does.
 func (s *Store) Close() error {
 	if !s.gate.Close() {
 		return nil
 	}
 	s.gate.Wait()
-	// The error of a broken connection does not matter: it is closed, and the
-	// server frees what was prepared on it.
+	// The error of a broken connection does not matter: it is closed, and the server frees what was prepared on it.
 	_ = s.stmts.close()
 	s.runs.close()
 	if s.ownDB {

@@ -85,8 +85,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Nor does one that accepts connections and stays silent, when the caller gave no
-// context an end.
+// Nor does one that accepts connections and stays silent, when the caller gave no context an end.
 func TestOpenOfASilentServer(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -107,8 +106,7 @@ func TestOptions(t *testing.T) {
 	wins(t, b, params("k"))
 }
 
-// A pool on which nothing would be committed, or bytes would be converted, is
-// refused; so is one without a database.
+// A pool on which nothing would be committed, or bytes would be converted, is refused; so is one without a database.
 func TestUnfitPool(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)
@@ -129,9 +127,8 @@ func TestUnfitPool(t *testing.T) {
 	}
 }
 
-// Promise 1: where the server's default chains commits, those of the store do
-// not leave a transaction open, in which the next claim would be seen by no other
-// connection.
+// Promise 1: where the server's default chains commits, those of the store do not leave a transaction open, in which the next
+// claim would be seen by no other connection.
 func TestCommitsAreNotChained(t *testing.T) {
 	t.Parallel()
 	dsn := testserver.MySQLDatabase(t)

@@ -69,10 +69,10 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case full.MaxConns < 0:
-		return full, fmt.Errorf("%w: Options.MaxConns is negative", ErrConfig)
+		return full, fmt.Errorf("%w: Options.MaxConns is negative", errConfig)
 	case !validPrefix(full.TablePrefix):
 		return full, fmt.Errorf("%w: Options.TablePrefix %q is not made of 1 to %d lower-case letters, digits and underscores",
-			ErrConfig, full.TablePrefix, maxPrefixBytes)
+			errConfig, full.TablePrefix, maxPrefixBytes)
 	}
 	return full, nil
 }

@@ -46,7 +46,7 @@ func Exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint
 			return result, err
 		}
 	}
-	return run(ctx, g, k, fp, t, func(results []Result) (Result, error) { return results[0], nil })
+	return doQueries(ctx, g, k, fp, t, func(results []Result) (Result, error) { return results[0], nil })
 }
 
 // atOnce makes the outcome in the transaction that it shares, without a function.
@@ -93,19 +93,19 @@ func Run[T any](
 		var none T
 		return none, err
 	}
-	return run(ctx, g, k, fp, s.runner(ctx, g.Digest(k), queries), fn)
+	return doQueries(ctx, g, k, fp, s.runner(ctx, g.Digest(k), queries), fn)
 }
 
 // runner makes the statements, with others where that is allowed.
 func (s *Store) runner(ctx context.Context, d semel.Digest, queries []Query) *runner {
 	t := &runner{store: s, queries: queries}
 	if s.runs != nil && s.transactions.WorkOf(ctx) == nil && !s.seen.Has(d) {
-		t.values, t.shares = s.runs.take(queries)
+		t.values, t.shares = s.runs.valuesOf(queries)
 	}
 	return t
 }
 
-func run[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, t *runner, fn func(results []Result) (T, error)) (T, error) {
+func doQueries[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, t *runner, fn func(results []Result) (T, error)) (T, error) {
 	return semel.DoTx(ctx, g, t, k, fp, func(ctx context.Context) (T, error) {
 		results, err := t.results(ctx)
 		if err != nil {

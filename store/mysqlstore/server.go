@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// The oldest servers whose counters survive a restart and that know the SQL
-// used here and in the packages that share the database: MySQL before 8.0.16
-// reads CHECK and does not enforce it.
+// The oldest servers whose counters survive a restart and that know the SQL used here and in the packages that share the
+// database: MySQL before 8.0.16 reads CHECK and does not enforce it.
 const (
 	oldestMySQL   = "8.0.16"
 	oldestMariaDB = "10.3"
@@ -77,6 +76,11 @@ func (srv *server) refuse(readOnly bool) error {
 			product, version, oldest)
 	case !srv.on("autocommit"):
 		return errors.New("mysqlstore: autocommit is off on the connections of the pool, so that nothing would be committed (remove autocommit=0 from the DSN, or from init_connect)")
+	}
+	for _, name := range []string{"transaction_isolation", "tx_isolation"} {
+		if strings.EqualFold(srv.variables[name], "READ-UNCOMMITTED") {
+			return fmt.Errorf("mysqlstore: %s is READ-UNCOMMITTED on the connections of the pool, so that a duplicate would be answered with an outcome that may yet be rolled back (set %s='READ-COMMITTED' in the DSN of the pool)", name, name)
+		}
 	}
 	if strings.EqualFold(srv.variables["completion_type"], "CHAIN") {
 		return errors.New("mysqlstore: completion_type is CHAIN on the connections of the pool, so that every commit begins another transaction, which nothing ends (set completion_type=NO_CHAIN in the DSN of the pool)")

@@ -10,8 +10,7 @@ import (
 	"github.com/semel-dev/semel/store/internal/txn"
 )
 
-// Servers that are not here cannot be opened, but what they say of themselves
-// is known.
+// Servers that are not here cannot be opened, but what they say of themselves is known.
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -36,6 +35,7 @@ func TestRefuse(t *testing.T) {
 		{map[string]string{"version": "8.0.43", "innodb_read_only": "ON"}, false, "connect to the primary"},
 		{map[string]string{"version": "11.8.2-MariaDB", "read_only": "NO_LOCK_NO_ADMIN"}, false, "read_only is on"},
 		{map[string]string{"version": "8.0.43", "super_read_only": "ON"}, true, ""},
+		{map[string]string{"version": "8.0.43", "transaction_isolation": "READ-UNCOMMITTED"}, true, "set transaction_isolation='READ-COMMITTED'"},
 	} {
 		srv := server{variables: map[string]string{"autocommit": "ON"}}
 		maps.Copy(srv.variables, test.variables)
@@ -47,8 +47,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// What a server of MySQL answers to a commit leaves it open whether the rows
-// are there, unless it proves that they are not.
+// What a server of MySQL answers to a commit leaves it open whether the rows are there, unless it proves that they are not.
 func TestEndingAsOnMySQL(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[uint16]txn.End{

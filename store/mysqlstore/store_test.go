@@ -48,14 +48,7 @@ func TestGroupCommit(t *testing.T) {
 	storetest.Run(t, claimtest.Grouped(harness(t, fast, nil)))
 }
 
-func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, claimtest.Grouped(harness(b, fast, nil)))
-}
-
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, fast, nil)) }
-
-// bench lends tables to a harness: they are emptied and used
-// again, and share one pool, because there are hundreds of instances.
+// bench lends tables to a harness: they are emptied and used again, and share one pool, because there are hundreds of instances.
 type bench struct {
 	db    *sql.DB // the stores'
 	admin *sql.DB // the test's own, with the server's defaults
@@ -66,8 +59,7 @@ type bench struct {
 	made int
 }
 
-// harness gives instances on the shared server, through a pool with the given
-// parameters. with changes their options.
+// harness gives instances on the shared server, through a pool with the given parameters. with changes their options.
 func harness(tb testing.TB, params string, with func(*mysqlstore.Options) *mysqlstore.Options) storetest.Harness {
 	tb.Helper()
 	return newBench(tb, params, with).instance
@@ -157,8 +149,7 @@ func pool(tb testing.TB, dsn, params string) *sql.DB {
 	return db
 }
 
-// quietPool is a pool over the driver's own connector, which says nothing of
-// broken connections.
+// quietPool is a pool over the driver's own connector, which says nothing of broken connections.
 func quietPool(tb testing.TB, dsn string) *sql.DB {
 	tb.Helper()
 	return poolOver(tb, dsn, mysql.NewConnector)

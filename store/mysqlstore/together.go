@@ -105,9 +105,9 @@ func (s *Store) prepareTogether(ctx context.Context, opts *Options) (err error) 
 	return nil
 }
 
-// take returns the values of the arguments, and whether the statements may share
+// valuesOf returns the values of the arguments, and whether the statements may share
 // a transaction.
-func (g *runQueue) take(queries []Query) (values [][]driver.Value, ok bool) {
+func (g *runQueue) valuesOf(queries []Query) (values [][]driver.Value, ok bool) {
 	for _, q := range queries {
 		if !slices.Contains([]string{"insert", "update", "delete", "replace"}, together.Begins(q.SQL)) || strings.Count(q.SQL, "?") != len(q.Args) || !g.MayShare(q.SQL) {
 			return nil, false
@@ -162,7 +162,7 @@ func (g *runQueue) with(ctx context.Context, f func(c *conn) error) error {
 
 // ask finds out, once for a connection, how to write values.
 func (c *conn) ask(ctx context.Context, loc *time.Location) error {
-	if c.session != nil {
+	if c.facts != nil {
 		return nil
 	}
 	rows, err := c.driverConn.QueryContext(ctx, sessionSQL, nil)
@@ -173,7 +173,7 @@ func (c *conn) ask(ctx context.Context, loc *time.Location) error {
 	if err := errors.Join(rows.Next(row), rows.Close()); err != nil {
 		return err
 	}
-	c.session = newSession(row, loc)
+	c.facts = newConnFacts(row, loc)
 	return nil
 }
 
@@ -284,12 +284,12 @@ func (p *sharedRun) load(ctx context.Context, members []*member) (rest []*member
 // write writes the statements of a call, and returns how many they are; 0 when
 // they cannot be sent so. The line break ends a comment.
 func (g *runQueue) write(ctx context.Context, c *conn, b *strings.Builder, r *sharedTx) (n int) {
-	if !c.session.plain {
+	if !c.facts.plain {
 		return 0
 	}
 	for i, q := range r.queries {
 		b.WriteString(";\n")
-		if !g.check(ctx, c, q.SQL) || !c.session.fill(b, bare(q.SQL), r.values[i]) {
+		if !g.check(ctx, c, q.SQL) || !c.facts.fill(b, bare(q.SQL), r.values[i]) {
 			return 0
 		}
 		b.WriteByte('\n')
@@ -386,7 +386,7 @@ func (p *sharedRun) commit(votes map[*member]*semel.Settlement) error {
 	}
 	first := all.AllLastInsertIds()[2]
 	for i, r := range order {
-		r.Call.fence = semel.Fence(first + int64(i)*p.conn.session.step) //nolint:gosec // fences are positive.
+		r.Call.fence = semel.Fence(first + int64(i)*p.conn.facts.step) //nolint:gosec // fences are positive.
 	}
 	return nil
 }
@@ -423,7 +423,7 @@ func (p *sharedRun) failed(err error) error {
 func (p *sharedRun) kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), resetTimeout)
 	defer cancel()
-	_, _ = p.queue.store.db.ExecContext(ctx, fmt.Sprint("KILL ", p.conn.session.id)) // it may be gone
+	_, _ = p.queue.store.db.ExecContext(ctx, fmt.Sprint("KILL ", p.conn.facts.id)) // it may be gone
 }
 
 // close closes the lanes' connections.

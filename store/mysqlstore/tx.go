@@ -48,13 +48,13 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	if w := s.transactions.WorkOf(ctx); w != nil {
 		return s.transactions.Within(w), nil
 	}
-	return s.transactions.New(func(ctx context.Context, p *semel.ClaimParams, wait time.Duration) (semel.Record, txn.Open[place], error) {
+	return s.transactions.New(func(ctx context.Context, p *semel.ClaimParams, wait time.Duration) (semel.Record, txn.Open[txHandle], error) {
 		rec, o, err := s.openWith(ctx, &t.options, p, wait)
 		if o == nil {
 			return rec, nil, err
 		}
 		return rec, o, err
-	}, func(ctx context.Context, _ semel.Digest) (txn.Open[place], error) {
+	}, func(ctx context.Context, _ semel.Digest) (txn.Open[txHandle], error) {
 		o, err := s.adopt(ctx, &t.options)
 		if err != nil {
 			return nil, translate("begin", err)
@@ -66,7 +66,7 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 // TxFrom returns the transaction under which ctx works, or nil: outside of
 // one, and where it was joined by another handle than a *sql.Tx.
 func TxFrom(ctx context.Context) *sql.Tx {
-	w := txn.From[place](ctx)
+	w := txn.From[txHandle](ctx)
 	if w == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ type opened struct {
 }
 
 // Place implements [txn.Open].
-func (o *opened) Place() place { return place{execer: o.tx, conn: o.conn} }
+func (o *opened) Place() txHandle { return txHandle{execer: o.tx, conn: o.conn} }
 
 // Fence implements [txn.Open].
 func (o *opened) Fence() semel.Fence { return o.fence }

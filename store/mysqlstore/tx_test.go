@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,24 +108,16 @@ func TestTx(t *testing.T) {
 			admin := pool(t, dsn, "")
 			b := &bench{db: admin, admin: admin}
 			execute(t, b.db, "CREATE TABLE business (n INT AUTO_INCREMENT PRIMARY KEY, prefix VARCHAR(64) NOT NULL, row_text VARCHAR(300) NOT NULL) ENGINE = InnoDB")
-			for _, rule := range storetest.TxRules() {
-				if !d.all && !slices.ContainsFunc([]string{"tx/wait-", "tx/race", "tx/commit", "tx/adopt", "tx/outcome", "dotx/", "join/", "nested/"}, func(kind string) bool {
-					return strings.HasPrefix(rule.Name, kind)
-				}) {
-					continue
-				}
-				d := d
-				if rule.Name == "tx/wait-other-key" { // it holds where claims are not as slow as if they had waited
-					d.notHeldUp = true
-				}
-				t.Run(rule.Name, func(t *testing.T) {
-					t.Parallel()
-					rule.Check(t, func(tb testing.TB) *storetest.TxInstance {
-						tb.Helper()
-						return d.instance(tb, b, dsn)
-					})
-				})
+			only := []string{"tx/wait-", "tx/race", "tx/commit", "tx/adopt", "tx/outcome", "dotx/", "join/", "nested/"}
+			if d.all {
+				only = nil
 			}
+			storetest.RunTx(t, func(tb testing.TB) *storetest.TxInstance {
+				tb.Helper()
+				d := d
+				d.notHeldUp = d.notHeldUp || strings.HasSuffix(tb.Name(), "/tx/wait-other-key") // it holds where claims are not as slow as if they had waited
+				return d.instance(tb, b, dsn)
+			}, only...)
 		})
 	}
 }

@@ -70,7 +70,7 @@ func (s *Store) openWith(ctx context.Context, options *sql.TxOptions, p *semel.C
 				k.old = &rec
 			}
 		}
-		o, err := k.open(ctx, options)
+		o, err := k.openClaim(ctx, options)
 		switch {
 		case err == nil:
 			s.seen.Add(p.Digest)
@@ -151,8 +151,8 @@ func (s *Store) findLocked(ctx context.Context, in Execer, d semel.Digest, wait 
 	return rec, nil
 }
 
-// open opens a transaction with the claim. Whatever the error, it is rolled back.
-func (k *seeker) open(ctx context.Context, options *sql.TxOptions) (o *opened, err error) {
+// openClaim opens a transaction with the claim. Whatever the error, it is rolled back.
+func (k *seeker) openClaim(ctx context.Context, options *sql.TxOptions) (o *opened, err error) {
 	s := k.store
 	if !s.ways.bounded {
 		wait := max(leastWait, time.Until(k.deadline))
@@ -222,7 +222,7 @@ func (k *seeker) late(sent time.Time) bool {
 
 // begin sends claim and beginning together.
 func (o *opened) begin(ctx context.Context, db *sql.DB, options *sql.TxOptions, statements []string) (err error) {
-	st := &step{statements: append([]string{"SAVEPOINT " + savepointName}, statements...)}
+	st := &roundTrip{statements: append([]string{"SAVEPOINT " + savepointName}, statements...)}
 	if o.tx, err = db.BeginTx(st.in(ctx), options); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (o *opened) beginPlain(ctx context.Context, db *sql.DB, options *sql.TxOpti
 		return errors.Join(err, o.held.Close())
 	}
 	o.sent = time.Now()
-	_, ids, err := place{execer: o.tx}.run(ctx, statements...)
+	_, ids, err := txHandle{execer: o.tx}.runAll(ctx, statements...)
 	if err != nil {
 		return err
 	}
@@ -257,9 +257,9 @@ func (o *opened) refence(ctx context.Context, s *Store, p *semel.ClaimParams) er
 	return err
 }
 
-func (s *Store) refence(ctx context.Context, in place, p *semel.ClaimParams, fence semel.Fence) (ids []int64, err error) {
+func (s *Store) refence(ctx context.Context, in txHandle, p *semel.ClaimParams, fence semel.Fence) (ids []int64, err error) {
 	again := filled(s.tx.again, uint64(fence), p.Digest[:])
-	_, ids, err = in.run(ctx, append([]string{again}, s.txClaim(p, nil, lockSlice)...)...)
+	_, ids, err = in.runAll(ctx, append([]string{again}, s.txClaim(p, nil, lockSlice)...)...)
 	return ids, err
 }
 

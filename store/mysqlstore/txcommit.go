@@ -28,7 +28,7 @@ func (o *opened) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement
 	} else if changed, err := o.store.settleIn(ctx, o.tx, c, v); err != nil || changed == 0 {
 		return unsettled(err)
 	}
-	st := &step{statements: statements, ctx: ctx}
+	st := &roundTrip{statements: statements, ctx: ctx}
 	err := o.commitWith(st)
 	switch {
 	case err == nil && settled && (len(st.rows) < len(statements) || st.rows[1] != 1):
@@ -41,7 +41,7 @@ func (o *opened) Commit(ctx context.Context, c *txn.Claimed, v *semel.Settlement
 }
 
 // commitWith commits with a step, on a connection of this package.
-func (o *opened) commitWith(st *step) error {
+func (o *opened) commitWith(st *roundTrip) error {
 	o.conn.closing.Store(st)
 	defer o.conn.closing.Store(nil)
 	return o.tx.Commit()
@@ -50,7 +50,7 @@ func (o *opened) commitWith(st *step) error {
 // commitAdopted settles first, and commits only what that has changed.
 func (o *opened) commitAdopted(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
 	in := o.Place()
-	_, _, err := in.run(ctx, "RELEASE SAVEPOINT "+savepointName)
+	_, _, err := in.runAll(ctx, "RELEASE SAVEPOINT "+savepointName)
 	var changed int64
 	if err == nil {
 		changed, err = o.store.settle1(ctx, in, c, v)
@@ -65,12 +65,12 @@ func (o *opened) commitAdopted(ctx context.Context, c *txn.Claimed, v *semel.Set
 	case o.conn == nil:
 		return ending(o.commitBefore(ctx))
 	}
-	return ending(o.commitWith(&step{statements: []string{"COMMIT"}, ctx: ctx}))
+	return ending(o.commitWith(&roundTrip{statements: []string{"COMMIT"}, ctx: ctx}))
 }
 
 // commitPlain sends settlement and commit one after the other.
 func (o *opened) commitPlain(ctx context.Context, c *txn.Claimed, v *semel.Settlement) (txn.End, error) {
-	changed, err := o.store.settle1(ctx, place{execer: o.tx}, c, v)
+	changed, err := o.store.settle1(ctx, txHandle{execer: o.tx}, c, v)
 	if err != nil || changed == 0 {
 		return unsettled(err)
 	}
@@ -102,11 +102,11 @@ func (o *opened) commitBefore(ctx context.Context) error {
 }
 
 // settle1 settles in an open transaction, and returns how many rows it changed.
-func (s *Store) settle1(ctx context.Context, in place, c *txn.Claimed, v *semel.Settlement) (changed int64, err error) {
+func (s *Store) settle1(ctx context.Context, in txHandle, c *txn.Claimed, v *semel.Settlement) (changed int64, err error) {
 	if !s.fits(v) {
 		return s.settleIn(ctx, in.execer, c, v)
 	}
-	rows, _, err := in.run(ctx, s.settleText(c.Params.Digest, c.Fence, v))
+	rows, _, err := in.runAll(ctx, s.settleText(c.Params.Digest, c.Fence, v))
 	if err == nil && len(rows) == 1 {
 		changed = rows[0]
 	}
@@ -192,7 +192,7 @@ func (o *opened) recordUnknown(ctx context.Context, c *txn.Claimed, v *semel.Set
 
 // prepareTransactions must follow what makes the store.
 func (s *Store) prepareTransactions() {
-	s.transactions = txn.Transactions[place]{DB: txDB{s}, Store: s, Name: s.gate.Name, Log: s.log, Timeout: resetTimeout}
+	s.transactions = txn.Transactions[txHandle]{DB: txDB{s}, Store: s, Name: s.gate.Name, Log: s.log, Timeout: resetTimeout}
 }
 
 // txDB implements [txn.DB].

@@ -13,19 +13,19 @@ type Execer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// place is an open transaction in which statements are run.
-type place struct {
+// txHandle is an open transaction in which statements are run.
+type txHandle struct {
 	execer Execer
 	conn   *conn // where it is known to be a connection of this package
 	// doubtful: it is not known whether a transaction is open.
 	doubtful bool
 }
 
-// run runs statements in their order, in one round trip where that is possible,
+// runAll runs statements in their order, in one round trip where that is possible,
 // and returns for each how many rows it touched and the number it gave to one.
-func (p place) run(ctx context.Context, statements ...string) (rows, ids []int64, err error) {
+func (p txHandle) runAll(ctx context.Context, statements ...string) (rows, ids []int64, err error) {
 	if p.conn != nil {
-		st := &step{statements: statements}
+		st := &roundTrip{statements: statements}
 		_, err := p.execer.ExecContext(st.in(ctx), "")
 		return st.rows, st.ids, err
 	}

@@ -12,15 +12,15 @@ import (
 )
 
 // Save implements [txn.DB].
-func (txDB) Save(ctx context.Context, in place, name string) error {
-	if _, _, err := in.run(ctx, "SAVEPOINT "+name); err != nil {
+func (txDB) Save(ctx context.Context, in txHandle, name string) error {
+	if _, _, err := in.runAll(ctx, "SAVEPOINT "+name); err != nil {
 		return translate("claim", err)
 	}
 	if !in.doubtful {
 		return nil
 	}
 	// Outside of a transaction, a savepoint is gone as soon as it is set.
-	_, _, err := in.run(ctx, "ROLLBACK TO SAVEPOINT "+name)
+	_, _, err := in.runAll(ctx, "ROLLBACK TO SAVEPOINT "+name)
 	switch {
 	case number(err) == errNoSavepoint:
 		return errors.New("mysqlstore: join: no transaction is open in the handle that was given (begin one, and hand over that)")
@@ -31,12 +31,12 @@ func (txDB) Save(ctx context.Context, in place, name string) error {
 }
 
 // Undo implements [txn.DB].
-func (txDB) Undo(ctx context.Context, in place, name string) {
-	_, _, _ = in.run(ctx, "ROLLBACK TO SAVEPOINT "+name)
+func (txDB) Undo(ctx context.Context, in txHandle, name string) {
+	_, _, _ = in.runAll(ctx, "ROLLBACK TO SAVEPOINT "+name)
 }
 
 // Claim implements [txn.DB].
-func (d txDB) Claim(ctx context.Context, in place, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
+func (d txDB) Claim(ctx context.Context, in txHandle, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
 	k := seeker{store: d.store, params: p, deadline: time.Now().Add(wait)}
 	rec, fence, err := k.seek(ctx, in)
 	if err != nil || fence == 0 {
@@ -47,7 +47,7 @@ func (d txDB) Claim(ctx context.Context, in place, p *semel.ClaimParams, wait ti
 
 // Settle implements [txn.DB]. The savepoint may stay: it ends with the
 // transaction.
-func (d txDB) Settle(ctx context.Context, in place, c *txn.Claimed, v *semel.Settlement, _ string) error {
+func (d txDB) Settle(ctx context.Context, in txHandle, c *txn.Claimed, v *semel.Settlement, _ string) error {
 	changed, err := d.store.settle1(ctx, in, c, v)
 	if err == nil && changed == 0 {
 		return semel.ErrLost
@@ -57,10 +57,10 @@ func (d txDB) Settle(ctx context.Context, in place, c *txn.Claimed, v *semel.Set
 
 // seek claims in an open transaction, or returns the record in its
 // way. A claim that waited takes another fence when it has the lock.
-func (k *seeker) seek(ctx context.Context, in place) (rec semel.Record, fence semel.Fence, err error) {
+func (k *seeker) seek(ctx context.Context, in txHandle) (rec semel.Record, fence semel.Fence, err error) {
 	for range rounds {
 		sent := time.Now()
-		_, ids, err := in.run(ctx, k.store.txClaim(k.params, k.old, k.patience)...)
+		_, ids, err := in.runAll(ctx, k.store.txClaim(k.params, k.old, k.patience)...)
 		if err == nil && k.late(sent) {
 			ids, err = k.store.refence(ctx, in, k.params, fenceOf(ids))
 		}

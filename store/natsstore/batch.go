@@ -40,7 +40,7 @@ func (s *Store) Batch(
 	}
 	defer s.gate.Leave()
 	won, settled := make([]semel.ClaimAnswer, len(claims)), make([]error, len(settles))
-	steps := make([]step, 0, len(claims)+len(settles))
+	steps := make([]batchStep, 0, len(claims)+len(settles))
 	for i := range claims {
 		steps = append(steps, s.claimStep(&claims[i], &won[i]))
 	}
@@ -61,8 +61,8 @@ func (s *Store) Batch(
 	return won, settled, nil
 }
 
-// step is one claim or settlement of a batch.
-type step struct {
+// batchStep is one claim or settlement of a batch.
+type batchStep struct {
 	// decide reads, and gives the answer where there is nothing to store: next is nil then.
 	decide func(ctx context.Context) (f found, next *semel.Record)
 	found  found
@@ -75,8 +75,8 @@ type step struct {
 	alone func(ctx context.Context)
 }
 
-func (s *Store) claimStep(p *semel.ClaimParams, a *semel.ClaimAnswer) step {
-	return step{
+func (s *Store) claimStep(p *semel.ClaimParams, a *semel.ClaimAnswer) batchStep {
+	return batchStep{
 		decide: func(ctx context.Context) (f found, next *semel.Record) {
 			if a.Err = p.Validate(); a.Err != nil {
 				return f, nil
@@ -97,9 +97,9 @@ func (s *Store) claimStep(p *semel.ClaimParams, a *semel.ClaimAnswer) step {
 	}
 }
 
-func (s *Store) settleStep(p *semel.SettleParams, answer *error) step {
+func (s *Store) settleStep(p *semel.SettleParams, answer *error) batchStep {
 	v := p.Settlement
-	return step{
+	return batchStep{
 		decide: func(ctx context.Context) (f found, next *semel.Record) {
 			if *answer = verb.Settlement("natsstore", &v, s.maxOutcome(), hintPayload); *answer != nil {
 				return f, nil
@@ -132,8 +132,8 @@ func (s *Store) translateUnlessVerdict(act string, err error) error {
 
 // storeSome stores what one publish takes, and returns the other steps. Two steps on one
 // intent do not go together.
-func (s *Store) storeSome(ctx context.Context, steps []step) (others []step, err error) {
-	var some []*step
+func (s *Store) storeSome(ctx context.Context, steps []batchStep) (others []batchStep, err error) {
+	var some []*batchStep
 	taken := map[semel.Digest]bool{}
 	bytes := 0
 	for i := range steps {
@@ -152,12 +152,12 @@ func (s *Store) storeSome(ctx context.Context, steps []step) (others []step, err
 		return others, nil
 	}
 	if len(some) < leastTogether {
-		each(some, func(st *step) { s.storeOne(ctx, st) })
+		each(some, func(st *batchStep) { s.storeOne(ctx, st) })
 		return others, nil
 	}
 	sequence, err := s.publishTogether(ctx, some)
 	if _, answered := errors.AsType[*apiError](err); answered {
-		each(some, func(st *step) { st.alone(ctx) })
+		each(some, func(st *batchStep) { st.alone(ctx) })
 		return others, nil
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Store) storeSome(ctx context.Context, steps []step) (others []step, err
 }
 
 // each does something for all steps, side by side.
-func each(steps []*step, do func(*step)) {
+func each(steps []*batchStep, do func(*batchStep)) {
 	var all sync.WaitGroup
 	for _, st := range steps {
 		all.Go(func() { do(st) })
@@ -179,7 +179,7 @@ func each(steps []*step, do func(*step)) {
 }
 
 // storeOne stores the message of one step.
-func (s *Store) storeOne(ctx context.Context, st *step) {
+func (s *Store) storeOne(ctx context.Context, st *batchStep) {
 	sequence, ok, err := s.write(ctx, &st.found, st.next)
 	switch {
 	case err != nil:
@@ -193,7 +193,7 @@ func (s *Store) storeOne(ctx context.Context, st *step) {
 
 // publishTogether stores the messages of all steps, or none, and returns the sequence of
 // the last one; the others have those before it.
-func (s *Store) publishTogether(ctx context.Context, steps []*step) (sequence uint64, err error) {
+func (s *Store) publishTogether(ctx context.Context, steps []*batchStep) (sequence uint64, err error) {
 	batch := rand.Text()
 	for i, st := range steps {
 		w := s.replacing(&st.found, st.next)

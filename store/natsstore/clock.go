@@ -30,7 +30,7 @@ func (c *clock) join() *reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.running {
-		c.readers.Go(c.run)
+		c.readers.Go(c.readTime)
 		c.running = true
 	}
 	if c.next == nil {
@@ -49,8 +49,8 @@ func (r *reading) wait(ctx context.Context) (ms int64, err error) {
 	}
 }
 
-// run reads until no verb waits.
-func (c *clock) run() {
+// readTime reads until no verb waits.
+func (c *clock) readTime() {
 	for {
 		c.mu.Lock()
 		r := c.next

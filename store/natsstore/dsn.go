@@ -26,20 +26,20 @@ func parseDSN(s string, o Options) (*dsn, error) {
 	const form = "write nats://user:password@host:4222?stream=SEMEL&sync=always, with %-escapes in user and password"
 	u, err := url.Parse(s)
 	if err != nil { // it repeats the DSN
-		return nil, fmt.Errorf("%w: the DSN is not a URL; %s", ErrConfig, form)
+		return nil, fmt.Errorf("%w: the DSN is not a URL; %s", errConfig, form)
 	}
 	if u.Scheme != "nats" && u.Scheme != "tls" {
-		return nil, fmt.Errorf("%w: the DSN begins with neither nats:// nor tls://", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN begins with neither nats:// nor tls://", errConfig)
 	}
 	if u.Opaque != "" || u.Fragment != "" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("%w: the DSN is not a host and its parameters; %s", ErrConfig, form)
+		return nil, fmt.Errorf("%w: the DSN is not a host and its parameters; %s", errConfig, form)
 	}
 	if strings.Contains(u.Host, ",") {
-		return nil, fmt.Errorf("%w: the DSN has one host; name further servers of the cluster with addr=host:port", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN has one host; name further servers of the cluster with addr=host:port", errConfig)
 	}
 	server, ok := address(u.Host)
 	if !ok {
-		return nil, fmt.Errorf("%w: the DSN is not a host and its parameters; %s", ErrConfig, form)
+		return nil, fmt.Errorf("%w: the DSN is not a host and its parameters; %s", errConfig, form)
 	}
 	d := &dsn{opts: o, servers: []string{u.Scheme + "://" + server}}
 	if password, ok := u.User.Password(); ok {
@@ -58,12 +58,12 @@ func parseDSN(s string, o Options) (*dsn, error) {
 func (d *dsn) parameters(query, scheme string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return fmt.Errorf("%w: what follows the DSN's question mark cannot be read", ErrConfig)
+		return fmt.Errorf("%w: what follows the DSN's question mark cannot be read", errConfig)
 	}
 	for name, all := range values {
 		value := all[0]
 		if len(all) > 1 && name != "addr" {
-			return fmt.Errorf("%w: the DSN says %s twice", ErrConfig, name)
+			return fmt.Errorf("%w: the DSN says %s twice", errConfig, name)
 		}
 		switch name {
 		case "sync":
@@ -84,15 +84,15 @@ func (d *dsn) parameters(query, scheme string) error {
 			for _, addr := range all {
 				server, ok := address(addr)
 				if !ok { // it may have a password
-					return fmt.Errorf("%w: the DSN has an addr that is not a host, or a host and its port (user and password are those of the DSN)", ErrConfig)
+					return fmt.Errorf("%w: the DSN has an addr that is not a host, or a host and its port (user and password are those of the DSN)", errConfig)
 				}
 				d.servers = append(d.servers, scheme+"://"+server)
 			}
 		default:
-			return fmt.Errorf("%w: the DSN has an unknown parameter %.40q (known: addr, creds, domain, max_bytes, replicas, stream, subject, sync)", ErrConfig, name)
+			return fmt.Errorf("%w: the DSN has an unknown parameter %.40q (known: addr, creds, domain, max_bytes, replicas, stream, subject, sync)", errConfig, name)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: the DSN's %s is %.40q, which is not a number", ErrConfig, name, value)
+			return fmt.Errorf("%w: the DSN's %s is %.40q, which is not a number", errConfig, name, value)
 		}
 	}
 	return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// ErrConfig means that the DSN or the options are wrong as written: nothing was tried,
+// errConfig means that the DSN or the options are wrong as written: nothing was tried,
 // and trying again does not help.
-var ErrConfig = errors.New("natsstore: wrong configuration")
+var errConfig = verb.ConfigError("natsstore: wrong configuration")
 
 // errUnfit marks a server or a stream that cannot keep the promises.
 var errUnfit = verb.Refused(errors.New("natsstore: the server breaks a promise"))

@@ -42,9 +42,9 @@ func (h *held) keep(rec *semel.Record, sequence uint64) {
 	h.claims[rec.Digest] = heldClaim{*rec, sequence}
 }
 
-// take returns the claim with this fence, once: what comes next replaces its message, or
+// takeClaim returns the claim with this fence, once: what comes next replaces its message, or
 // finds it replaced.
-func (h *held) take(d semel.Digest, f semel.Fence) (c heldClaim, ok bool) {
+func (h *held) takeClaim(d semel.Digest, f semel.Fence) (c heldClaim, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c, ok = h.claims[d]; c.rec.Fence != f {
@@ -57,7 +57,7 @@ func (h *held) take(d semel.Digest, f semel.Fence) (c heldClaim, ok bool) {
 // readHeld is read, for the holder of a claim. What it finds in memory may have been
 // replaced: it is good for a message, which the server then refuses, and for no answer.
 func (s *Store) readHeld(ctx context.Context, d semel.Digest, fence semel.Fence) (f found, err error) {
-	c, ok := s.held.take(d, fence)
+	c, ok := s.held.takeClaim(d, fence)
 	if !ok {
 		return s.read(ctx, d)
 	}

@@ -71,7 +71,9 @@ func TestBadConfiguration(t *testing.T) {
 		if err == nil {
 			claimtest.NoError(t, s.Close())
 		}
-		claimtest.WantErr(t, dsn+": ", err, natsstore.ErrConfig)
+		if wrong := (interface{ Misconfigured() })(nil); !errors.As(err, &wrong) {
+			t.Errorf("%s: got %v, want an error with Misconfigured", dsn, err)
+		}
 		claimtest.Words(t, err, words)
 	}
 }

@@ -76,16 +76,16 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case !plain(full.Stream):
-		return full, fmt.Errorf("%w: stream %.80q: at most %d letters, digits, _ and - are accepted", ErrConfig, full.Stream, maxNameBytes)
+		return full, fmt.Errorf("%w: stream %.80q: at most %d letters, digits, _ and - are accepted", errConfig, full.Stream, maxNameBytes)
 	case !plainWords(full.Subject):
 		return full, fmt.Errorf("%w: subject %.80q: at most %d letters, digits, _ and -, in words with dots between them, are accepted",
-			ErrConfig, full.Subject, maxNameBytes)
+			errConfig, full.Subject, maxNameBytes)
 	case full.Domain != "" && !plain(full.Domain):
-		return full, fmt.Errorf("%w: domain %.80q is not the name of a domain", ErrConfig, full.Domain)
+		return full, fmt.Errorf("%w: domain %.80q is not the name of a domain", errConfig, full.Domain)
 	case full.Replicas != 1 && full.Replicas != 3 && full.Replicas != 5:
-		return full, fmt.Errorf("%w: %d replicas: want 1, 3 or 5 (an even number survives no more lost servers than one fewer does)", ErrConfig, full.Replicas)
+		return full, fmt.Errorf("%w: %d replicas: want 1, 3 or 5 (an even number survives no more lost servers than one fewer does)", errConfig, full.Replicas)
 	case full.MaxBytes < 0:
-		return full, fmt.Errorf("%w: Options.MaxBytes is negative", ErrConfig)
+		return full, fmt.Errorf("%w: Options.MaxBytes is negative", errConfig)
 	}
 	return full, full.checkSync()
 }
@@ -101,9 +101,9 @@ func (o *Options) checkSync() error {
 		}
 		return fmt.Errorf("%w: nothing says whether the servers sync before they acknowledge, which they do not by default and a client cannot ask: "+
 			"set jetstream { sync_interval: always } on every server and sync=always in the DSN (Options.Sync); "+
-			"or sync=interval to risk that intents are executed again after a loss of power", ErrConfig)
+			"or sync=interval to risk that intents are executed again after a loss of power", errConfig)
 	}
-	return fmt.Errorf("%w: sync is %.40q, want always or interval", ErrConfig, string(o.Sync))
+	return fmt.Errorf("%w: sync is %.40q, want always or interval", errConfig, string(o.Sync))
 }
 
 func plain(name string) bool {

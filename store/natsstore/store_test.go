@@ -2,6 +2,7 @@ package natsstore_test
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,15 +33,13 @@ func TestStoreUnderFaults(t *testing.T) {
 func TestStoreByTheServersClock(t *testing.T) {
 	t.Parallel()
 	h := start(t).runningHarness(t)
-	for _, rule := range storetest.Rules() {
-		if rule.Name == "model/sequences" {
-			continue // it is about millisecond after millisecond
+	storetest.Run(t, func(tb testing.TB) *storetest.Instance {
+		tb.Helper()
+		if strings.HasSuffix(tb.Name(), "/model/sequences") {
+			tb.Skip("it is about millisecond after millisecond")
 		}
-		t.Run(rule.Name, func(t *testing.T) {
-			t.Parallel()
-			rule.Check(t, h)
-		})
-	}
+		return h(tb)
+	})
 }
 
 // Everything that holds without shared batches holds with them.
@@ -48,12 +47,6 @@ func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, claimtest.Grouped(start(t).harness(t)))
 }
-
-func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, claimtest.Grouped(start(b).harness(b)))
-}
-
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, start(b).harness(b)) }
 
 // place is a server of a test.
 type place struct {

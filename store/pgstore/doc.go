@@ -48,7 +48,7 @@
 //
 // # Transactions
 //
-// [Do], [Run] and a [Transactor] open a transaction in one of two
+// [Do], [Run] and a [Store.Transactor] open a transaction in one of two
 // ways; [Join] goes them inside of the caller's, behind a savepoint.
 //
 //	lock   BEGIN, try-lock, look ─ nothing there ─▶ work ─▶ INSERT record, COMMIT

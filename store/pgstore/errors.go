@@ -11,13 +11,13 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// ErrConfig means that the DSN or the options are wrong as written: nothing was
+// errConfig means that the DSN or the options are wrong as written: nothing was
 // tried, and trying again does not help.
-var ErrConfig = errors.New("pgstore: wrong configuration")
+var errConfig = verb.ConfigError("pgstore: wrong configuration")
 
 var (
 	errDSN = fmt.Errorf("%w: the DSN cannot be read (want postgres://user@host:5432/database?sslmode=verify-full "+
-		"or key=value pairs; special characters of a password are percent-encoded in a URL)", ErrConfig)
+		"or key=value pairs; special characters of a password are percent-encoded in a URL)", errConfig)
 	// errOvertaken: another caller changed the record between two statements.
 	errOvertaken = errors.New("the record changed again and again")
 )

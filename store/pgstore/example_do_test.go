@@ -99,11 +99,11 @@ func ExampleJoin() { //nolint:testableexamples // it needs a server.
 	fmt.Println(id, err)
 }
 
-func ExampleJoinPgx() { //nolint:testableexamples // it needs a server.
+func ExamplePgx() { //nolint:testableexamples // it needs a server.
 	ctx := context.Background()
 	var conn *pgx.Conn
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		_, err := pgstore.JoinPgx(ctx, guard, tx, intent, wanted, func(ctx context.Context) (id int64, err error) {
+		_, err := pgstore.Join(ctx, guard, pgstore.Pgx(tx), intent, wanted, func(ctx context.Context) (id int64, err error) {
 			err = tx.QueryRow(ctx, insertInvoice, 1250).Scan(&id)
 			return id, err
 		})

@@ -46,12 +46,12 @@ func Exec[T any](ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fing
 		return v, err
 	}
 	if err := envelope.Decode(raw, &v); err != nil {
-		return v, fmt.Errorf("pgstore: exec: the row is no %T: %w", v, err)
+		return v, fmt.Errorf("pgstore: exec: cannot decode the row into %T: %w", v, err)
 	}
 	return v, nil
 }
 
-// exec returns the row as JSON. Whatever keeps the statement from being made at
+// exec returns the row as JSON. What keeps the statement from being made at
 // once, a twin, a record or an error of its own, is looked at by the
 // guard in a transaction.
 func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, q *Query) (json.RawMessage, error) {
@@ -67,7 +67,7 @@ func (s *Store) exec(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.
 		}
 	}
 	again := &starter{store: s, queries: []Query{{SQL: fillStatement(s.sql["tx_exec_again"], q), Args: q.Args}}}
-	return run(ctx, g, k, fp, again, func(rows []pgx.Rows) (json.RawMessage, error) {
+	return doQueries(ctx, g, k, fp, again, func(rows []pgx.Rows) (json.RawMessage, error) {
 		text, err := pgx.CollectExactlyOneRow(rows[0], pgx.RowTo[string])
 		return json.RawMessage(text), err
 	})

@@ -125,7 +125,7 @@ func (t *solo) alone(ctx context.Context, kept time.Duration) error {
 	}
 	b.statement.describe = false
 	w.queueBind(b.statement, &b.bind)
-	if err := w.run(ctx); err != nil {
+	if err := w.roundTrip(ctx); err != nil {
 		t.outcome = nil
 		return t.refused(w, err) //nolint:contextcheck // what runs here must not end with the context.
 	}

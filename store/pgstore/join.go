@@ -22,40 +22,54 @@ import (
 // Twins wait until the caller's transaction ends. What is recorded about work
 // that was undone (an error made with [semel.MarkFinal] or [semel.MarkUnknown])
 // is committed at once, by a connection of the store's pool.
+//
+// tx runs SQL unchanged; of a transaction of pgx take [Pgx].
 func Join[T any](
 	ctx context.Context, g *semel.Guard, tx Execer, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context) (T, error),
 ) (T, error) {
+	var t semel.Transactor
 	s, err := storeOf(g)
+	if in, ok := tx.(pgxTx); ok && err == nil {
+		t, err = s.joinPgx(ctx, in.tx)
+	} else if err == nil {
+		t = s.joinSQL(ctx, tx)
+	}
 	if err != nil {
 		var none T
 		return none, err
 	}
-	return semel.DoTx(ctx, g, s.joinSQL(ctx, tx), k, fp, fn)
+	return semel.DoTx(ctx, g, t, k, fp, fn)
 }
 
-// JoinPgx is [Join] for a transaction of pgx.
-func JoinPgx[T any](
-	ctx context.Context, g *semel.Guard, tx pgx.Tx, k semel.Key, fp semel.Fingerprint, fn func(ctx context.Context) (T, error),
-) (T, error) {
-	var none T
-	s, err := storeOf(g)
-	if err != nil {
-		return none, err
+// Pgx makes an [Execer] for [Join] of a transaction of pgx.
+func Pgx(tx pgx.Tx) Execer { return pgxTx{tx} }
+
+type pgxTx struct{ tx pgx.Tx }
+
+var errPgxExecer = errors.New("pgstore: what Pgx returns is for Join alone (use the pgx.Tx)")
+
+// ExecContext implements [Execer].
+func (pgxTx) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	return nil, errPgxExecer
+}
+
+// QueryContext implements [Execer].
+func (pgxTx) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	return nil, errPgxExecer
+}
+
+func (s *Store) joinPgx(ctx context.Context, tx pgx.Tx) (*joiner, error) {
+	if tx == nil {
+		return nil, errNotOpen
 	}
-	t := &joiner{store: s}
-	switch outer, own := tx.(*work); {
-	case tx == nil:
-		return none, errNotOpen
-	case own:
-		t.outer = outer.tx
-	default:
-		// An empty batch sends nothing, but says whether the transaction is open.
-		if err := tx.SendBatch(ctx, &pgx.Batch{}).Close(); err != nil {
-			return none, fmt.Errorf("%w: %w", errNotOpen, err)
-		}
-		t.conn = tx.Conn()
+	if outer, own := tx.(*work); own {
+		return &joiner{store: s, outer: outer.tx}, nil
 	}
-	return semel.DoTx(ctx, g, t, k, fp, fn)
+	// An empty batch sends nothing, but says whether the transaction is open.
+	if err := tx.SendBatch(ctx, &pgx.Batch{}).Close(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotOpen, err)
+	}
+	return &joiner{store: s, conn: tx.Conn()}, nil
 }
 
 // sqlJoiner opens savepoints in a transaction of database/sql.
@@ -92,7 +106,7 @@ func (j *sqlJoiner) Transaction(ctx context.Context) (semel.Tx, error) {
 	if j.outer != nil {
 		t.depth, t.within = j.outer.depth+1, &j.outer.turn
 	}
-	if err := t.within.take(); err != nil {
+	if err := t.within.begin(); err != nil {
 		return nil, err
 	}
 	if err := j.store.gate.Enter("join a transaction", verb.Writes); err != nil {

@@ -65,7 +65,7 @@ func TestJoinNeedsTransaction(t *testing.T) {
 	noError(t, err)
 	noError(t, ended.Rollback(t.Context()))
 	for name, tx := range map[string]pgx.Tx{"one that has ended": ended, "nil": nil} {
-		_, err := pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(context.Context) (int, error) {
+		_, err := pgstore.Join(t.Context(), s.guard, pgstore.Pgx(tx), orderKey("k"), semel.Fingerprint{1}, func(context.Context) (int, error) {
 			t.Errorf("%s: the work ran", name)
 			return 0, nil
 		})
@@ -75,11 +75,11 @@ func TestJoinNeedsTransaction(t *testing.T) {
 }
 
 // A transaction of Do's can be joined like any other.
-func TestJoinPgxOfDo(t *testing.T) {
+func TestJoinOfDo(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, nil)
 	_, err := s.work(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
-		_, err := pgstore.JoinPgx(ctx, s.guard, tx, orderKey("joined"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+		_, err := pgstore.Join(ctx, s.guard, pgstore.Pgx(tx), orderKey("joined"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
 			return s.insert(ctx, tx, "joined")
 		})
 		return err
@@ -119,7 +119,7 @@ func TestJoinAfterUnknown(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = pgstore.JoinPgx(t.Context(), s.guard, tx, orderKey("k"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
+			_, err = pgstore.Join(t.Context(), s.guard, pgstore.Pgx(tx), orderKey("k"), semel.Fingerprint{1}, func(ctx context.Context) (order, error) {
 				return s.insert(ctx, tx, "k")
 			})
 			return errors.Join(err, tx.Rollback(t.Context()))

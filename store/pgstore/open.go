@@ -50,7 +50,8 @@ type Store struct {
 // key=value pairs, with pgx's own settings among them; connecting may take ten
 // seconds, unless connect_timeout says otherwise), checks whether it can hold
 // records, and creates or migrates the schema. Every error says what to change,
-// and none shows the DSN. Close the store to free it.
+// and none shows the DSN; a wrong DSN or option has an error with a method Misconfigured().
+// Close the store to free it.
 func Open(ctx context.Context, dsn string, o *Options) (*Store, error) {
 	opts, err := o.withDefaults()
 	if err != nil {

@@ -86,7 +86,7 @@ func TestOpenRefusesADSN(t *testing.T) {
 		"postgres:" + secret + "?a=1",
 		"postgresql:u:" + secret + "=x@host/db",
 	} {
-		refuses(t, dsn, nil, pgstore.ErrConfig.Error(), "the DSN cannot be read")
+		refuses(t, dsn, nil, "wrong configuration", "the DSN cannot be read")
 	}
 }
 

@@ -81,7 +81,7 @@ func (o *Options) withDefaults() (Options, error) {
 		full.retryListenAfter = defaultRetryListenAfter
 	}
 	if full.MaxConns < 0 {
-		return full, fmt.Errorf("%w: Options.MaxConns is negative", ErrConfig)
+		return full, fmt.Errorf("%w: Options.MaxConns is negative", errConfig)
 	}
 	return full, checkSchemaName(full.Schema)
 }
@@ -89,11 +89,11 @@ func (o *Options) withDefaults() (Options, error) {
 func checkSchemaName(name string) error {
 	switch {
 	case len(name) > maxSchemaBytes:
-		return fmt.Errorf("%w: Options.Schema has %d bytes, at most %d will do", ErrConfig, len(name), maxSchemaBytes)
+		return fmt.Errorf("%w: Options.Schema has %d bytes, at most %d will do", errConfig, len(name), maxSchemaBytes)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-		return fmt.Errorf("%w: Options.Schema is not text", ErrConfig)
+		return fmt.Errorf("%w: Options.Schema is not text", errConfig)
 	case strings.HasPrefix(strings.ToLower(name), "pg_"):
-		return fmt.Errorf("%w: Options.Schema is %q, but PostgreSQL keeps names with pg_ for itself", ErrConfig, name)
+		return fmt.Errorf("%w: Options.Schema is %q, but PostgreSQL keeps names with pg_ for itself", errConfig, name)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/semel-dev/semel/internal/storerace"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/pgstore"
+	"github.com/semel-dev/semel/store/storetest"
 )
 
 // Through a pooler that gives each transaction another connection, the
@@ -19,7 +20,7 @@ import (
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	dsn := pooler(t, "exec")
-	checkKinds(t, harness(t, dsn, nil), "race", "list", "sweep")
+	storetest.Run(t, harness(t, dsn, nil), "race/", "list/", "sweep/")
 	t.Run("storerace", func(t *testing.T) {
 		t.Parallel()
 		o := &pgstore.Options{Schema: testserver.PostgresSchema(t), MaxConns: 4}

@@ -31,11 +31,11 @@ func Run[T any](
 	case len(queries) == 0 || len(queries) > maxRunQueries:
 		return none, errRunQueries
 	}
-	return run(ctx, g, k, fp, &starter{store: s, queries: queries, shares: true}, fn)
+	return doQueries(ctx, g, k, fp, &starter{store: s, queries: queries, shares: true}, fn)
 }
 
-// run makes the queries of a starter.
-func run[T any](
+// doQueries makes the queries of a starter.
+func doQueries[T any](
 	ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, of *starter, fn func(rows []pgx.Rows) (T, error),
 ) (T, error) {
 	return semel.DoTx(ctx, g, of, k, fp, func(ctx context.Context) (T, error) {

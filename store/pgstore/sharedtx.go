@@ -274,7 +274,7 @@ func (p *sharedRun) begin(ctx context.Context) error {
 	for _, f := range p.members {
 		p.queue(f, func() { f.Call.queueFirstQueries(&p.wire) })
 	}
-	return p.wire.run(ctx)
+	return p.wire.roundTrip(ctx)
 }
 
 // collect waits for the outcomes.
@@ -300,7 +300,7 @@ func (p *sharedRun) commit() error {
 		p.queue(f, func() { f.Call.queueRecord(&p.wire, p.votes[i]) })
 	}
 	p.queue(nil, func() { p.wire.queue(p.store.transactions().commit) })
-	err := p.wire.run(ctx)
+	err := p.wire.roundTrip(ctx)
 	switch {
 	case p.committed: // and if the connection broke after that
 		return nil
@@ -322,7 +322,7 @@ func (p *sharedRun) undo() {
 	err := p.wire.ready(ctx)
 	if err == nil {
 		p.queue(nil, func() { p.wire.queue(p.store.transactions().undo) })
-		err = p.wire.run(ctx)
+		err = p.wire.roundTrip(ctx)
 	}
 	if err != nil {
 		p.wire.stop()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,7 +35,7 @@ func TestStoreOtherwise(t *testing.T) {
 	setting := func(name, value string) string {
 		return with(t, testserver.Postgres(t), func(_ *url.URL, q url.Values) { q.Set(name, value) })
 	}
-	shapes := []string{"batch", "list", "sweep", "outcome", "key"}
+	shapes := []string{"batch/", "list/", "sweep/", "outcome/", "key/"} // they use every statement
 	for name, c := range map[string]struct {
 		kinds []string
 		h     storetest.Harness
@@ -44,8 +43,8 @@ func TestStoreOtherwise(t *testing.T) {
 		"exec":            {shapes, harness(t, setting("default_query_exec_mode", "exec"), nil)},
 		"cache describe":  {shapes[:3], harness(t, setting("default_query_exec_mode", "cache_describe"), nil)},
 		"simple protocol": {shapes[:3], harness(t, setting("default_query_exec_mode", "simple_protocol"), nil)},
-		"repeatable read": {[]string{"race"}, harness(t, setting("default_transaction_isolation", "repeatable read"), nil)},
-		"serializable":    {[]string{"race", "history"}, harness(t, setting("default_transaction_isolation", "serializable"), nil)},
+		"repeatable read": {[]string{"race/"}, harness(t, setting("default_transaction_isolation", "repeatable read"), nil)},
+		"serializable":    {[]string{"race/", "history/"}, harness(t, setting("default_transaction_isolation", "serializable"), nil)},
 		"cockroach":       {shapes[:3], harness(t, testserver.Postgres(t), pgstore.Cockroach)},
 	} {
 		if !claimtest.Long() && !slices.Contains([]string{"simple protocol", "serializable", "cockroach"}, name) {
@@ -53,22 +52,8 @@ func TestStoreOtherwise(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkKinds(t, c.h, c.kinds...)
+			storetest.Run(t, c.h, c.kinds...)
 		})
-	}
-}
-
-// checkKinds checks the rules of these kinds: batch, list, sweep, outcome and key
-// use every statement, race and history are about many callers at once.
-func checkKinds(t *testing.T, h storetest.Harness, kinds ...string) {
-	t.Helper()
-	for _, rule := range storetest.Rules() {
-		if kind, _, _ := strings.Cut(rule.Name, "/"); slices.Contains(kinds, kind) {
-			t.Run(rule.Name, func(t *testing.T) {
-				t.Parallel()
-				rule.Check(t, h)
-			})
-		}
 	}
 }
 
@@ -77,12 +62,6 @@ func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, claimtest.Grouped(harness(t, testserver.Postgres(t), nil)))
 }
-
-func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, claimtest.Grouped(harness(b, testserver.Postgres(b), nil)))
-}
-
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, harness(b, testserver.Postgres(b), nil)) }
 
 // bench lends schemas to a harness: they are emptied and used
 // again, and share one pool, because there are hundreds of instances.

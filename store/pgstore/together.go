@@ -92,7 +92,7 @@ func (g *execQueue) execute(conn *pgx.Conn, members []*execMember) {
 	if len(c.members) == 0 {
 		return
 	}
-	err := c.run(ctx, w, g.store.transactions().brief)
+	err := c.execute(ctx, w, g.store.transactions().brief)
 	switch {
 	case err == nil:
 	case unsure(err, nil):
@@ -165,8 +165,8 @@ func (*sharedExec) bind(ctx context.Context, w *wire, f *execMember) (*boundQuer
 	return b, err
 }
 
-// run sends what is loaded. PostgreSQL takes all up to one Sync as a transaction.
-func (c *sharedExec) run(ctx context.Context, w *wire, brief *statement) error {
+// execute sends what is loaded. PostgreSQL takes all up to one Sync as a transaction.
+func (c *sharedExec) execute(ctx context.Context, w *wire, brief *statement) error {
 	if len(c.members) > 1 {
 		w.queue(brief, []byte(togetherWait), []byte(togetherRun))
 	} else {
@@ -175,7 +175,7 @@ func (c *sharedExec) run(ctx context.Context, w *wire, brief *statement) error {
 	for _, b := range c.bound {
 		w.queueBind(b.statement, &b.bind)
 	}
-	return w.run(ctx)
+	return w.roundTrip(ctx)
 }
 
 func (*sharedExec) described(*statement, []pgproto3.FieldDescription) {}

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	_ semel.Transactor = (*Transactor)(nil)
+	_ semel.Transactor = (*transactor)(nil)
 	_ semel.Tx         = (*transaction)(nil)
 )
 
@@ -39,12 +39,7 @@ type TxOptions struct {
 	Queries []Query
 }
 
-// Transactor opens transactions on the store's pool, or on TxOptions.DB, for
-// [semel.Guard.BeginTx] and [semel.DoTx]; the work finds them by [TxFrom], or by
-// [SQLTxFrom]. They read and write: there is nothing to make happen once in one that only reads. Inside of a transaction
-// of this store, with its context, they are savepoints of that one, at its
-// isolation.
-type Transactor struct {
+type transactor struct {
 	store     *Store
 	isolation string
 	db        *sql.DB
@@ -52,9 +47,13 @@ type Transactor struct {
 	err       error
 }
 
-// Transactor returns a transactor over the store's pool, or over o.DB. o may be nil.
-func (s *Store) Transactor(o *TxOptions) *Transactor {
-	t := &Transactor{store: s}
+// Transactor opens transactions on the store's pool, or on TxOptions.DB, for
+// [semel.Guard.BeginTx] and [semel.DoTx]; the work finds them by [TxFrom], or by
+// [SQLTxFrom]. They read and write: there is nothing to make happen once in one that only reads. Inside of a transaction
+// of this store, with its context, they are savepoints of that one, at its
+// isolation. o may be nil.
+func (s *Store) Transactor(o *TxOptions) semel.Transactor {
+	t := &transactor{store: s}
 	if o == nil {
 		return t
 	}
@@ -75,13 +74,13 @@ func (s *Store) Transactor(o *TxOptions) *Transactor {
 }
 
 // Bare returns a transactor without the Queries.
-func (t *Transactor) Bare() semel.Transactor {
-	return &Transactor{store: t.store, isolation: t.isolation, db: t.db, err: t.err}
+func (t *transactor) Bare() semel.Transactor {
+	return &transactor{store: t.store, isolation: t.isolation, db: t.db, err: t.err}
 }
 
 // Nested returns the transactor of an intent that begins with ctx: in work of
 // this store, one that sets savepoints in the transaction around it.
-func (t *Transactor) Nested(ctx context.Context) semel.Transactor {
+func (t *transactor) Nested(ctx context.Context) semel.Transactor {
 	switch {
 	case t.err != nil:
 		return t // Transaction refuses
@@ -92,7 +91,7 @@ func (t *Transactor) Nested(ctx context.Context) semel.Transactor {
 }
 
 // Transaction implements [semel.Transactor].
-func (t *Transactor) Transaction(ctx context.Context) (semel.Tx, error) {
+func (t *transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 	switch {
 	case t.err != nil:
 		return nil, t.err

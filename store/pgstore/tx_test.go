@@ -63,15 +63,7 @@ func TestTxOtherwise(t *testing.T) {
 			case strings.Contains(name, "read"):
 				kinds = []string{"tx/wait", "tx/adopt", "dotx/", "nested/", "join/"}
 			}
-			for _, rule := range storetest.TxRules() {
-				if !slices.ContainsFunc(kinds, func(kind string) bool { return strings.HasPrefix(rule.Name, kind) }) {
-					continue
-				}
-				t.Run(rule.Name, func(t *testing.T) {
-					t.Parallel()
-					rule.Check(t, h)
-				})
-			}
+			storetest.RunTx(t, h, kinds...)
 		})
 	}
 }
@@ -79,15 +71,7 @@ func TestTxOtherwise(t *testing.T) {
 // So it does through a pooler that gives each transaction another connection.
 func TestTxPooler(t *testing.T) {
 	t.Parallel()
-	h := txBench(t, pooler(t, "exec")).harness(nil, byPool(nil))
-	for _, rule := range storetest.TxRules() {
-		if kind, _, _ := strings.Cut(rule.Name, "/"); kind == "dotx" || strings.HasPrefix(rule.Name, "tx/race") || strings.HasPrefix(rule.Name, "tx/wait") {
-			t.Run(rule.Name, func(t *testing.T) {
-				t.Parallel()
-				rule.Check(t, h)
-			})
-		}
-	}
+	storetest.RunTx(t, txBench(t, pooler(t, "exec")).harness(nil, byPool(nil)), "dotx/", "tx/race", "tx/wait")
 }
 
 // txServer is a server, over two pools.
@@ -172,7 +156,7 @@ func (h *txServer) own(insert string) func(context.Context) (*storetest.OwnTx, e
 		}
 		return &storetest.OwnTx{
 			Join: func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error) {
-				return pgstore.JoinPgx(ctx, g, tx, k, fp, fn)
+				return pgstore.Join(ctx, g, pgstore.Pgx(tx), k, fp, fn)
 			},
 			Insert: func(ctx context.Context, row string) error { _, err := tx.Exec(ctx, insert, row); return err },
 			End: func(commit bool) error {

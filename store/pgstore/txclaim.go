@@ -242,7 +242,7 @@ func (t *transaction) trip(ctx context.Context, fill func()) error {
 	t.locked, t.drawn = false, false
 	fill()
 	t.state = txBegun
-	return t.wire.run(ctx)
+	return t.wire.roundTrip(ctx)
 }
 
 // await waits for the twin's lock, and goes on with what fill queues.

@@ -45,7 +45,7 @@ func (t *transaction) Commit(ctx context.Context, v semel.Settlement) error {
 		t.queueRecord(&t.wire, &v)
 	}
 	t.queueEnd()
-	err = t.wire.run(ctx)
+	err = t.wire.roundTrip(ctx)
 	switch {
 	case t.committed: // and if the connection broke after that
 		t.leave()
@@ -141,7 +141,7 @@ func (t *transaction) afterAll(ctx context.Context, v *semel.Settlement) error {
 		return err
 	}
 	t.queueRecord(&t.wire, &semel.Settlement{State: semel.StateUnknown, Note: text(errEndedBy.Error()), Retention: v.Retention})
-	if err := t.wire.run(ctx); err != nil {
+	if err := t.wire.roundTrip(ctx); err != nil {
 		return t.refused(err)
 	}
 	return fmt.Errorf("%w: pgstore: commit: %w: its outcome was recorded as unknown", semel.ErrLost, errEndedBy)
@@ -158,7 +158,7 @@ func (t *transaction) Rollback() error {
 // undo takes back what was not committed. What cannot be taken back, because
 // the connection is in use, goes with the connection.
 func (t *transaction) undo() {
-	if t.wire.conn == nil || t.wire.conn.IsClosed() || !t.open() {
+	if t.wire.conn == nil || t.wire.conn.IsClosed() || !t.isOpen() {
 		return
 	}
 	if t.state != txEnded {
@@ -169,15 +169,15 @@ func (t *transaction) undo() {
 	err := t.wire.ready(ctx)
 	if err == nil {
 		t.queueUndo()
-		err = t.wire.run(ctx)
+		err = t.wire.roundTrip(ctx)
 	}
 	if err != nil {
 		t.wire.stop()
 	}
 }
 
-// open reports whether there is something to undo.
-func (t *transaction) open() bool {
+// isOpen reports whether there is something to undo.
+func (t *transaction) isOpen() bool {
 	if t.nest != nil {
 		return t.nest.set
 	}

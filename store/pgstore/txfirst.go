@@ -41,7 +41,7 @@ type starter struct {
 	of   semel.Digest // whose queries these are, once one has claimed
 }
 
-// Nested is [Transactor.Nested].
+// Nested joins a transaction around it, as [transactor] does.
 func (s *starter) Nested(ctx context.Context) semel.Transactor {
 	return s.store.nestedOr(ctx, s, s)
 }

@@ -33,7 +33,7 @@ type turn struct{ taken atomic.Bool }
 
 var errAtOnce = errors.New("pgstore: another intent is being worked on inside of this transaction (a transaction is used by one goroutine at a time)")
 
-func (t *turn) take() error {
+func (t *turn) begin() error {
 	if t != nil && !t.taken.CompareAndSwap(false, true) {
 		return errAtOnce
 	}
@@ -59,7 +59,7 @@ type joiner struct {
 // Refusals of a transaction inside of one that another driver opened.
 var (
 	errAroundSQL = errors.New("pgstore: the transaction around this one is of database/sql, and pgx cannot work in it (set TxOptions.DB, or use Join there)")
-	errAroundPgx = errors.New("pgstore: the transaction around this one is of pgx, and database/sql cannot work in it (use Do, Store.Transactor or JoinPgx there)")
+	errAroundPgx = errors.New("pgstore: the transaction around this one is of pgx, and database/sql cannot work in it (use Do, Store.Transactor or Join there)")
 )
 
 // around returns the innermost transaction of this store under which ctx works, or nil.
@@ -91,7 +91,7 @@ func (s *Store) nestedOr(ctx context.Context, start *starter, alone semel.Transa
 		return &joiner{store: s, outer: outer, start: start}
 	}
 	if s.sqlAround(ctx) != nil {
-		return &Transactor{store: s, err: errAroundSQL}
+		return &transactor{store: s, err: errAroundSQL}
 	}
 	return alone
 }
@@ -138,7 +138,7 @@ func (s *Store) nested(outer *transaction, conn *pgx.Conn) (*transaction, error)
 	if outer != nil {
 		t.within = &outer.turn
 	}
-	if err := t.within.take(); err != nil {
+	if err := t.within.begin(); err != nil {
 		return nil, err
 	}
 	if err := s.gate.Enter("join a transaction", verb.Writes); err != nil {

@@ -45,22 +45,22 @@ func sqlLevel(isolation string) sql.IsolationLevel {
 
 var errNoSQLTx = errors.New("pgstore: the transaction around this one was joined by a handle that is not a *sql.Tx (use Join with that handle)")
 
-// nestedSQL is [Transactor.Nested] with TxOptions.DB.
-func (t *Transactor) nestedSQL(ctx context.Context) semel.Transactor {
+// nestedSQL is Nested with TxOptions.DB.
+func (t *transactor) nestedSQL(ctx context.Context) semel.Transactor {
 	s := t.store
 	switch outer := s.sqlAround(ctx); {
 	case outer != nil && outer.tx == nil:
-		return &Transactor{store: s, err: errNoSQLTx}
+		return &transactor{store: s, err: errNoSQLTx}
 	case outer != nil:
 		return &sqlJoiner{store: s, in: outer.tx, tx: outer.tx, outer: outer}
 	case s.around(ctx) != nil:
-		return &Transactor{store: s, err: errAroundPgx}
+		return &transactor{store: s, err: errAroundPgx}
 	}
 	return t
 }
 
 // beginSQL opens a transaction on TxOptions.DB.
-func (t *Transactor) beginSQL(ctx context.Context) (semel.Tx, error) {
+func (t *transactor) beginSQL(ctx context.Context) (semel.Tx, error) {
 	if err := t.store.gate.Enter("begin a transaction", verb.Writes); err != nil {
 		return nil, err
 	}

@@ -107,8 +107,8 @@ func TestTxSQLRefuses(t *testing.T) {
 		wantWords(t, err, words)
 	}
 	_, err := semel.DoTx(t.Context(), s.guard, s.store.Transactor(nil), orderKey("around"), semel.Fingerprint{1}, func(ctx context.Context) (int, error) {
-		_, err := s.store.Transactor(&pgstore.TxOptions{Isolation: "none"}).Nested(ctx).Transaction(ctx)
-		return 0, err
+		wrong := s.store.Transactor(&pgstore.TxOptions{Isolation: "none"})
+		return semel.DoTx(ctx, s.guard, wrong, orderKey("within"), semel.Fingerprint{1}, func(context.Context) (int, error) { return 0, nil })
 	})
 	wantWords(t, err, "Isolation")
 }

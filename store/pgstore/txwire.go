@@ -107,10 +107,10 @@ func (w *wire) queueBind(s *statement, bind *pgproto3.Bind) {
 	w.queued = append(w.queued, s)
 }
 
-// run sends what was queued and reads the answers. The first error ends what
+// roundTrip sends what was queued and reads the answers. The first error ends what
 // follows; it is a *failure. The end of ctx breaks the connection, but never cancels
 // what may be committing.
-func (w *wire) run(ctx context.Context) error {
+func (w *wire) roundTrip(ctx context.Context) error {
 	pg := w.conn.PgConn()
 	pg.Frontend().SendSync(&pgproto3.Sync{})
 	commits := w.commits()

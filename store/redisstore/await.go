@@ -43,7 +43,7 @@ func (s *Store) Await(ctx context.Context, d semel.Digest) error {
 		return fmt.Errorf("redisstore: await: %w", ctx.Err())
 	}
 	for { // once for each lease, as it is renewed
-		left, err := s.run(ctx, s.scripts.await, []string{key}, nil).AsInt64()
+		left, err := s.runScript(ctx, s.scripts.await, []string{key}, nil).AsInt64()
 		if err != nil {
 			return s.translate("await", err)
 		}

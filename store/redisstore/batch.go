@@ -112,7 +112,7 @@ func (s *Store) runBatch(ctx context.Context, b *batch) error {
 	if len(b.keys) == 0 {
 		return nil
 	}
-	all, err := s.run(ctx, s.scripts.batch, append(b.keys, s.fenceKey), b.args).ToArray()
+	all, err := s.runScript(ctx, s.scripts.batch, append(b.keys, s.fenceKey), b.args).ToArray()
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *Store) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.note(ctx, risks, nil)
+	s.noteRisks(ctx, risks, nil)
 	if s.opts.ReadOnly {
 		return nil
 	}

@@ -55,7 +55,7 @@ func (s *Store) decide(ctx context.Context, p *semel.ClaimParams) (rec semel.Rec
 func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (answer rueidis.RedisMessage, err error) {
 	key, args := s.claimArgs(p)
 	if s.draws == nil {
-		return s.run(ctx, s.scripts.claim, []string{key, s.fenceKey}, args[:3]).ToMessage()
+		return s.runScript(ctx, s.scripts.claim, []string{key, s.fenceKey}, args[:3]).ToMessage()
 	}
 	var floor semel.Fence
 	for range maxDraws {
@@ -64,7 +64,7 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams) (answer rueidis
 			return answer, fmt.Errorf("draw a fence: %w", err)
 		}
 		args[3] = strconv.FormatUint(uint64(fence), 10)
-		answer, err = s.run(ctx, s.scripts.claim, []string{key}, args[:]).ToMessage()
+		answer, err = s.runScript(ctx, s.scripts.claim, []string{key}, args[:]).ToMessage()
 		if err != nil || answer.IsArray() {
 			return answer, err
 		}

@@ -29,7 +29,7 @@ type dsn struct {
 func parseDSN(s string, o Options) (*dsn, error) {
 	u, err := url.Parse(s)
 	if err != nil { // it repeats the DSN
-		return nil, fmt.Errorf("%w: the DSN is not a URL; write redis://user:password@host:6379/0, with %%-escapes in user and password", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN is not a URL; write redis://user:password@host:6379/0, with %%-escapes in user and password", errConfig)
 	}
 	d := &dsn{opts: o}
 	switch u.Scheme {
@@ -37,27 +37,27 @@ func parseDSN(s string, o Options) (*dsn, error) {
 	case "rediss":
 		d.tls = true
 	default:
-		return nil, fmt.Errorf("%w: the DSN begins with neither redis:// nor rediss:// (TLS)", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN begins with neither redis:// nor rediss:// (TLS)", errConfig)
 	}
 	if u.Opaque != "" || u.Fragment != "" || u.Hostname() == "" {
-		return nil, fmt.Errorf("%w: the DSN names no host; write redis://host:6379/0, with %%-escapes in user and password", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN names no host; write redis://host:6379/0, with %%-escapes in user and password", errConfig)
 	}
 	d.addrs = []string{address(u.Host)}
 	d.user = u.User.Username()
 	d.password, _ = u.User.Password()
 	if db := strings.Trim(u.Path, "/"); db != "" {
 		if d.db, err = strconv.Atoi(db); err != nil || d.db < 0 {
-			return nil, fmt.Errorf("%w: the DSN's path is the number of a database, such as /0, not %.20q", ErrConfig, u.Path)
+			return nil, fmt.Errorf("%w: the DSN's path is the number of a database, such as /0, not %.20q", errConfig, u.Path)
 		}
 	}
 	if err := d.parameters(u.RawQuery); err != nil {
 		return nil, err
 	}
 	if d.cluster && d.db != 0 {
-		return nil, fmt.Errorf("%w: a cluster has database 0 only, the DSN says %d", ErrConfig, d.db)
+		return nil, fmt.Errorf("%w: a cluster has database 0 only, the DSN says %d", errConfig, d.db)
 	}
 	if !d.cluster && len(d.addrs) > 1 {
-		return nil, fmt.Errorf("%w: the DSN names several addresses; add cluster=true if they are nodes of one cluster", ErrConfig)
+		return nil, fmt.Errorf("%w: the DSN names several addresses; add cluster=true if they are nodes of one cluster", errConfig)
 	}
 	d.opts, err = d.opts.withDefaults()
 	return d, err
@@ -67,12 +67,12 @@ func parseDSN(s string, o Options) (*dsn, error) {
 func (d *dsn) parameters(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return fmt.Errorf("%w: what follows the DSN's question mark cannot be read", ErrConfig)
+		return fmt.Errorf("%w: what follows the DSN's question mark cannot be read", errConfig)
 	}
 	for name, all := range values {
 		value := all[0]
 		if len(all) > 1 && name != "addr" {
-			return fmt.Errorf("%w: the DSN says %s twice", ErrConfig, name)
+			return fmt.Errorf("%w: the DSN says %s twice", errConfig, name)
 		}
 		switch name {
 		case "prefix":
@@ -91,10 +91,10 @@ func (d *dsn) parameters(query string) error {
 		case "replica_timeout":
 			d.opts.ReplicaTimeout, err = time.ParseDuration(value)
 		default:
-			return fmt.Errorf("%w: the DSN has an unknown parameter %.40q (known: addr, allow_eviction, cluster, prefix, replicas, replica_timeout)", ErrConfig, name)
+			return fmt.Errorf("%w: the DSN has an unknown parameter %.40q (known: addr, allow_eviction, cluster, prefix, replicas, replica_timeout)", errConfig, name)
 		}
 		if err != nil {
-			return fmt.Errorf("%w: the DSN's %s is %.40q, which it cannot be", ErrConfig, name, value)
+			return fmt.Errorf("%w: the DSN's %s is %.40q, which it cannot be", errConfig, name, value)
 		}
 	}
 	return nil

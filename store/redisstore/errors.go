@@ -11,9 +11,9 @@ import (
 	"github.com/semel-dev/semel/store/internal/verb"
 )
 
-// ErrConfig means that the DSN or the options are wrong as written: nothing was
+// errConfig means that the DSN or the options are wrong as written: nothing was
 // tried, and trying again does not help.
-var ErrConfig = errors.New("redisstore: wrong configuration")
+var errConfig = verb.ConfigError("redisstore: wrong configuration")
 
 // translate gives an error of the client to the caller: which act met it, and
 // what to do. A full server becomes [semel.ErrFull]; the rest wraps none of

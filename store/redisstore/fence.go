@@ -70,7 +70,7 @@ func (q *draws) join(floor semel.Fence) (d *draw, i int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.running {
-		if err := q.background(q.run); err != nil {
+		if err := q.background(q.drawAll); err != nil {
 			return nil, 0, err
 		}
 		q.running = true
@@ -84,8 +84,8 @@ func (q *draws) join(floor semel.Fence) (d *draw, i int, err error) {
 	return d, i, nil
 }
 
-// run draws until no claim waits.
-func (q *draws) run() {
+// drawAll draws until no claim waits.
+func (q *draws) drawAll() {
 	for {
 		q.mu.Lock()
 		d := q.next
@@ -104,7 +104,7 @@ func (q *draws) run() {
 
 // draw takes n fences above the floor from the counter and returns the first.
 func (s *Store) draw(ctx context.Context, n int, floor semel.Fence) (semel.Fence, error) {
-	first, err := s.run(ctx, s.scripts.draw, []string{s.fenceKey},
+	first, err := s.runScript(ctx, s.scripts.draw, []string{s.fenceKey},
 		[]string{strconv.Itoa(n), strconv.FormatUint(uint64(floor), 10)}).AsUint64()
 	return semel.Fence(first), err
 }

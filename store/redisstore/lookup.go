@@ -25,7 +25,7 @@ func (s *Store) Lookup(ctx context.Context, d semel.Digest) (semel.Record, error
 }
 
 func (s *Store) lookup(ctx context.Context, d semel.Digest) (semel.Record, error) {
-	answer, err := s.run(ctx, s.scripts.lookup, []string{s.key(&d)}, nil).ToMessage()
+	answer, err := s.runScript(ctx, s.scripts.lookup, []string{s.key(&d)}, nil).ToMessage()
 	if err != nil {
 		return semel.Record{}, err
 	}

@@ -111,7 +111,7 @@ func TestPermissions(t *testing.T) {
 		"+scan", "+getrange", "+publish", "+subscribe", "+unsubscribe", "+client|setname", "+hello",
 	}
 
-	refused(t, "redis://nobody:s3cr3t@"+server.Addr(), nil, "WRONGPASS", "check user and password")
+	refused(t, "redis://nobody:s3cr3t@"+server.Addr(), nil, "WRONGPASS", "disabled. (check user and password")
 	refused(t, user("nothing"), nil, "may not ask INFO", "+info")
 	refused(t, user("noscripts", "~semel:*", "+info", "+ping"), nil, "NOPERM", "grant it")
 	refused(t, user("nokeys", "~other:*", "+@all"), nil, "grant it")

@@ -72,11 +72,11 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case len(full.Prefix) > maxPrefixBytes || strings.Trim(full.Prefix, prefixLetters) != "":
-		return full, fmt.Errorf("%w: prefix %.80q: at most %d letters, digits and _-.: are accepted", ErrConfig, full.Prefix, maxPrefixBytes)
+		return full, fmt.Errorf("%w: prefix %.80q: at most %d letters, digits and _-.: are accepted", errConfig, full.Prefix, maxPrefixBytes)
 	case full.Replicas < 0:
-		return full, fmt.Errorf("%w: Options.Replicas is negative", ErrConfig)
+		return full, fmt.Errorf("%w: Options.Replicas is negative", errConfig)
 	case full.ReplicaTimeout < time.Millisecond:
-		return full, fmt.Errorf("%w: Options.ReplicaTimeout is shorter than a millisecond", ErrConfig)
+		return full, fmt.Errorf("%w: Options.ReplicaTimeout is shorter than a millisecond", errConfig)
 	}
 	return full, nil
 }

@@ -17,7 +17,7 @@ func (s *Store) Renew(ctx context.Context, d semel.Digest, f semel.Fence, lease 
 	if err := s.enter(ctx, "renew", verb.Writes); err != nil {
 		return err
 	}
-	answer, err := s.run(ctx, s.scripts.renew, []string{s.key(&d)}, []string{
+	answer, err := s.runScript(ctx, s.scripts.renew, []string{s.key(&d)}, []string{
 		fenceBytes(f), strconv.FormatInt(lease.Milliseconds(), 10), strconv.FormatInt(s.slack.Milliseconds(), 10),
 	}).AsInt64()
 	return s.verdict("renew", answer, err)

@@ -24,12 +24,12 @@ type confirming struct {
 func (s *Store) runConfirmed(ctx context.Context, sc *script, keys, args []string) rueidis.RedisResult {
 	// Copies, so that those who call run need no memory of their own otherwise.
 	c := &confirming{store: s, script: sc, keys: slices.Clone(keys), args: slices.Clone(args), node: s.client}
-	resp := c.run(ctx)
+	resp := c.runConfirmed(ctx)
 	for range maxRedirects {
 		if !c.follow(resp.Error()) {
 			break
 		}
-		resp = c.run(ctx)
+		resp = c.runConfirmed(ctx)
 	}
 	return resp
 }
@@ -53,7 +53,7 @@ func (c *confirming) follow(err error) bool {
 	return known
 }
 
-func (c *confirming) run(ctx context.Context) rueidis.RedisResult {
+func (c *confirming) runConfirmed(ctx context.Context) rueidis.RedisResult {
 	client, release := c.node.Dedicate()
 	defer release()
 	answers := client.DoMulti(ctx, c.commands(c.store.evalsha)...)

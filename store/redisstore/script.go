@@ -112,9 +112,9 @@ func (p *parts) text(name string) (string, error) {
 	return p.texts.Replace(b.String()), nil
 }
 
-// run runs a script by its name, and sends its text where the server does not
+// runScript runs a script by its name, and sends its text where the server does not
 // know it (any more). It never repeats what may have been done.
-func (s *Store) run(ctx context.Context, sc *script, keys, args []string) rueidis.RedisResult {
+func (s *Store) runScript(ctx context.Context, sc *script, keys, args []string) rueidis.RedisResult {
 	if s.opts.clock != nil {
 		args = append(args, strconv.FormatInt(s.opts.clock.ms(), 10))
 	}

@@ -29,7 +29,7 @@ func (s *Store) Settle(ctx context.Context, d semel.Digest, f semel.Fence, v sem
 		sc = s.scripts.settleBare
 	}
 	key, args := s.settleArgs(&d, f, &v)
-	answer, err := s.run(ctx, sc, []string{key}, args[:]).AsInt64()
+	answer, err := s.runScript(ctx, sc, []string{key}, args[:]).AsInt64()
 	if err := s.verdict("settle", answer, err); err != nil {
 		return err
 	}

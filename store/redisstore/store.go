@@ -173,7 +173,7 @@ func (d *dsn) connect(ctx context.Context) (rueidis.Client, error) {
 			client.Close()
 		}
 		err = fmt.Errorf("connect to %s: %w", d.addrs[0], err)
-		if _, answered := rueidis.IsRedisErr(err); !answered {
+		if code(err) == "" { // no server answered
 			err = fmt.Errorf("%w (does a Redis server listen there? With TLS it is named rediss://, without it redis://)", err)
 		}
 		return nil, err

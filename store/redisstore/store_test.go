@@ -41,15 +41,13 @@ func TestStoreInClusterUnderFaults(t *testing.T) {
 func TestStoreByTheServersClock(t *testing.T) {
 	t.Parallel()
 	h := single.runningHarness(t)
-	for _, rule := range storetest.Rules() {
-		if rule.Name == "model/sequences" {
-			continue // it is about millisecond after millisecond, and takes long without them
+	storetest.Run(t, func(tb testing.TB) *storetest.Instance {
+		tb.Helper()
+		if strings.HasSuffix(tb.Name(), "/model/sequences") {
+			tb.Skip("it is about millisecond after millisecond, and takes long without them")
 		}
-		t.Run(rule.Name, func(t *testing.T) {
-			t.Parallel()
-			rule.Check(t, h)
-		})
-	}
+		return h(tb)
+	})
 }
 
 // Everything that holds without shared batches holds with them.
@@ -57,14 +55,6 @@ func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, claimtest.Grouped(single.harness(t)))
 }
-
-func BenchmarkGroupCommit(b *testing.B) {
-	storetest.Benchmark(b, claimtest.Grouped(single.harness(b)))
-}
-
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, single.harness(b)) }
-
-func BenchmarkStoreInCluster(b *testing.B) { storetest.Benchmark(b, cluster.harness(b)) }
 
 // place names the database of a test.
 type place struct {

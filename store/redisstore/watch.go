@@ -57,7 +57,7 @@ func (s *Store) watch(every time.Duration) {
 		risks, err := s.inspect(ctx)
 		cancel()
 		if err == nil || errors.Is(err, errUnfit) { // otherwise the servers did not answer, and the verbs report that
-			s.note(s.life, risks, err)
+			s.noteRisks(s.life, risks, err)
 		}
 	}
 }
@@ -71,8 +71,8 @@ func (s *Store) redialled() {
 	}
 }
 
-// note keeps what a check found, and logs what has changed since the last one.
-func (s *Store) note(ctx context.Context, risks []risk, unfit error) {
+// noteRisks keeps what a check found, and logs what has changed since the last one.
+func (s *Store) noteRisks(ctx context.Context, risks []risk, unfit error) {
 	s.health.mu.Lock()
 	defer s.health.mu.Unlock()
 	log := s.opts.Logger

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/redisstore"
 )
@@ -32,21 +31,15 @@ func (b *book) count(text string) int {
 	return strings.Count(b.text.String(), text)
 }
 
-// monitored opens a store that checks its server so often, as a wrapper shows it.
+// monitored opens a store that checks its server so often.
 func monitored(t *testing.T, addr string, every time.Duration) (*redisstore.Store, semel.Monitor, *book) {
 	t.Helper()
 	b := &book{}
 	s := open(t, "redis://"+addr, redisstore.WithWatch(redisstore.Options{Logger: slog.New(slog.NewTextHandler(b, nil))}, every))
-	cached, err := outcomecache.New(s, nil)
-	noError(t, err)
-	m, ok := semel.StoreAs[semel.Monitor](cached)
-	if !ok {
-		t.Fatal("the store below the cache is not found to be a Monitor")
-	}
-	if err := m.Health(); err != nil {
+	if err := s.Health(); err != nil {
 		t.Fatalf("a server that was accepted is unfit: %v", err)
 	}
-	return s, m, b
+	return s, s, b
 }
 
 func evicting(m semel.Monitor) func() bool {

@@ -62,8 +62,8 @@ func openCheckpointer(ctx context.Context, path string, opts *Options) (*checkpo
 	}, nil
 }
 
-// run copies whenever the writer asks for it, until start is closed.
-func (k *checkpointer) run(ctx context.Context) {
+// keepShort copies whenever the writer asks for it, until start is closed.
+func (k *checkpointer) keepShort(ctx context.Context) {
 	defer close(k.ended)
 	for range k.start {
 		if err := k.chase(ctx); err != nil {

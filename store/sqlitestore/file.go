@@ -41,17 +41,17 @@ func ensureFile(path string, readOnly bool) error {
 // errGone is the error of every verb once the store's file is gone.
 var errGone = verb.Refused(errors.New("the file was deleted or replaced while it was open, and what is written now would be lost; put it back or restore a backup, and start this program again"))
 
-// place identifies a file as it was opened. SQLite keeps using a file that has
+// openedFile identifies a file as it was opened. SQLite keeps using a file that has
 // lost its name, and its contents are gone when the last process closes it;
 // other processes meanwhile create an empty one and execute again.
-type place struct {
+type openedFile struct {
 	path string
 	info fs.FileInfo
 }
 
 // locate returns the places of the store's file and of its write-ahead log,
 // which exists as long as a connection does.
-func locate(path string) ([]place, error) {
+func locate(path string) ([]openedFile, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func locate(path string) ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	var places []place
+	var places []openedFile
 	for _, name := range []string{full, inner + "-wal"} {
 		info, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) && name != full {
@@ -69,13 +69,13 @@ func locate(path string) ([]place, error) {
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, place{name, info})
+		places = append(places, openedFile{name, info})
 	}
 	return places, nil
 }
 
 // gone reports whether a file is no longer where it was opened.
-func gone(places []place) error {
+func gone(places []openedFile) error {
 	for _, p := range places {
 		info, err := os.Stat(p.path)
 		if errors.Is(err, fs.ErrNotExist) || (err == nil && !os.SameFile(info, p.info)) {

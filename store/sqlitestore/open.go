@@ -42,7 +42,7 @@ type Store struct {
 	written chan struct{} // closed when the writer has ended
 	tx      *tx           // the writer's own
 	copier  *checkpointer
-	places  []place // of the files, as they were opened; none when read-only
+	places  []openedFile // of the files, as they were opened; none when read-only
 
 	ballast  ballast // the writer's own
 	maxPages int64   // 0 for no bound
@@ -81,7 +81,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		s.queue = make(chan *job, queueJobs)
 		s.written = make(chan struct{})
 		go s.write(context.WithoutCancel(ctx))
-		go s.copier.run(context.WithoutCancel(ctx))
+		go s.copier.keepShort(context.WithoutCancel(ctx))
 	}
 	return s, nil
 }

@@ -1,7 +1,6 @@
 package sqlitestore_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,17 +62,5 @@ func TestOutcomeSurvivesReopening(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
-	}
-}
-
-func TestClosed(t *testing.T) {
-	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "x.db"), nil)
-	noError(t, errors.Join(s.Close(), s.Close()))
-	if _, _, err := s.Claim(t.Context(), params("k")); !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("claim: got %v, want %v", err, semel.ErrClosed)
-	}
-	if _, err := s.Lookup(t.Context(), semel.Digest{}); !errors.Is(err, semel.ErrClosed) {
-		t.Errorf("lookup: got %v, want %v", err, semel.ErrClosed)
 	}
 }

@@ -41,11 +41,11 @@ func newTx(ctx context.Context, c *conn, k *clock.Clock) (*tx, error) {
 	return t, nil
 }
 
-// run executes the steps in one transaction and leaves their answers, which
+// runJobs executes the steps in one transaction and leaves their answers, which
 // are meaningful only when err is nil. stepFailed says that the error is one
 // step's rather than that of the transaction. Steps whose callers gave up
 // before the lock of the file was held are left out.
-func (t *tx) run(ctx context.Context, jobs []*job, answers []error) (stepFailed bool, err error) {
+func (t *tx) runJobs(ctx context.Context, jobs []*job, answers []error) (stepFailed bool, err error) {
 	if _, err := t.begin.exec(ctx); err != nil {
 		return false, err
 	}

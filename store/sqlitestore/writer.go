@@ -123,18 +123,18 @@ func (s *Store) commit(ctx context.Context, batch []*job) {
 	stepFailed, err := false, gone(s.places)
 	if err == nil {
 		s.tx.Scarce = s.ballast.scarce(ctx)
-		stepFailed, err = s.tx.run(ctx, batch, answers)
+		stepFailed, err = s.tx.runJobs(ctx, batch, answers)
 	}
 	if err != nil && !s.tx.Scarce && s.full(ctx, err) && s.ballast.release(ctx) {
 		s.tx.Scarce = true
 		s.keepLogShort(ctx)
-		stepFailed, err = s.tx.run(ctx, batch, answers)
+		stepFailed, err = s.tx.runJobs(ctx, batch, answers)
 	}
 	switch {
 	case err == nil:
 	case stepFailed && len(batch) > 1:
 		for i := range batch {
-			if _, err := s.tx.run(ctx, batch[i:i+1], answers[i:i+1]); err != nil {
+			if _, err := s.tx.runJobs(ctx, batch[i:i+1], answers[i:i+1]); err != nil {
 				answers[i] = err
 			}
 		}

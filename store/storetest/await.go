@@ -7,8 +7,8 @@ import (
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
-func awaitRules() []Rule {
-	return []Rule{
+func awaitRules() []storeRule {
+	return []storeRule{
 		{Name: "await/settled", Says: "a wait ends when the claim is settled, in whatever way", check: awaitSettled, needs: needNotifier},
 		{Name: "await/nothing", Says: "without a live claim there is nothing to wait for", check: awaitNothing, needs: needNotifier},
 		{Name: "await/ends", Promise: 8, Says: "a wait ends with its context, and with the store", check: awaitEnds, needs: needNotifier},

@@ -11,8 +11,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func batchRules() []Rule {
-	return []Rule{
+func batchRules() []storeRule {
+	return []storeRule{
 		{Name: "batch/claims", Promise: 1, Says: "each claim of a batch is answered as if it were alone, and a bad one touches no other", check: batchClaims, needs: needBatcher},
 		{Name: "batch/settlements", Promise: 2, Says: "each settlement of a batch is answered as if it were alone, and a bad one touches no other", check: batchSettlements, needs: needBatcher},
 		{Name: "batch/both", Promise: 1, Says: "claims and settlements of one batch are answered as if each were alone, and bad ones touch no others", check: batchBoth, needs: needBatcher},

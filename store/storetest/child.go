@@ -21,13 +21,10 @@ import (
 // [Command] has started it as another process.
 const childEnv = "SEMEL_STORETEST_CHILD"
 
-// Verb is the work of a test binary that [Command] has started.
-type Verb func(ctx context.Context, args []string) error
-
 // Children makes the test binary do its verb and exit where [Command] has
 // started it, and returns at once otherwise. TestMain calls it first, with the
 // verbs of its own and every value that it gives to [RunProcesses].
-func Children(verbs map[string]Verb, ps ...Processes) {
+func Children(verbs map[string]func(ctx context.Context, args []string) error, ps ...Processes) {
 	name := os.Getenv(childEnv)
 	if name == "" {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func claimRules() []Rule {
-	return []Rule{
+func claimRules() []storeRule {
+	return []storeRule{
 		{Name: "claim/absent", Promise: 1, Says: "an absent intent is won, and the record holds what was claimed", check: claimAbsent},
 		{Name: "claim/live", Promise: 1, Says: "a live claim is not won by another attempt", check: claimLive},
 		{Name: "claim/same-owner", Promise: 1, Says: "a repeated Claim of the same attempt is won again, and changes nothing", check: claimSameOwner},

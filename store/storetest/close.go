@@ -7,8 +7,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func contextRules() []Rule {
-	return []Rule{
+func contextRules() []storeRule {
+	return []storeRule{
 		{Name: "context/cancelled-claim", Promise: 1, Says: "a Claim whose context ended errs, and can be repeated", check: contextClaim, needs: needReliable},
 		{Name: "context/cancelled-renew", Promise: 1, Says: "a Renew whose context ended errs, and can be repeated", check: contextRenew, needs: needReliable},
 		{Name: "context/cancelled-settle", Promise: 2, Says: "a Settle whose context ended errs, and can be repeated", check: contextSettle, needs: needReliable},
@@ -16,8 +16,8 @@ func contextRules() []Rule {
 	}
 }
 
-func closeRules() []Rule {
-	return []Rule{
+func closeRules() []storeRule {
+	return []storeRule{
 		{Name: "close/twice", Says: "a second Close returns nil", check: closeTwice},
 		{Name: "close/verbs", Promise: 10, Says: "a closed store answers every verb with ErrClosed", check: closeVerbs, needs: needReliable},
 	}

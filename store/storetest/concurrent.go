@@ -11,8 +11,8 @@ import (
 
 const racers = 64
 
-func concurrentRules() []Rule {
-	return []Rule{
+func concurrentRules() []storeRule {
+	return []storeRule{
 		{Name: "race/claim", Promise: 1, Says: "of many that claim an absent intent at once exactly one wins", check: raceClaim},
 		{Name: "race/takeover", Promise: 1, Says: "of many that take a lapsed claim over at once exactly one wins", check: raceTakeOver},
 		{Name: "race/takeover-stale", Promise: 1, Says: "of many that take over what each of them leaves unknown, no two take over one fence", check: raceStaleTakeOver},

@@ -3,9 +3,8 @@
 //
 //	func TestStore(t *testing.T)            { storetest.Run(t, open) }
 //	func TestStoreUnderFaults(t *testing.T) { storetest.RunFaults(t, open) }
-//	func BenchmarkStore(b *testing.B)       { storetest.Benchmark(b, open) }
 //
-// Every sentence of the contract is one [Rule] with a name, and the promise of
+// Every sentence of the contract is a rule with a name, and the promise of
 // the project's guarantees that it keeps. A failure names both:
 //
 //	claim/takeover-lapsed: the fence must grow (promise 1): got 7, want > 7
@@ -20,7 +19,4 @@
 // [RunTx] is the same for stores whose database also holds the business rows: the
 // contract of [semel.Transactor] and [semel.Tx], and the behaviour of a guard on
 // it.
-//
-// [Race] is the part that needs neither a test nor a clock: it races several
-// open stores against each other over one live database.
 package storetest

@@ -2,8 +2,6 @@ package storetest_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,27 +56,4 @@ func ExampleRunTx() { //nolint:testableexamples // a suite runs in a test.
 	}
 	TestTx := func(t *testing.T) { storetest.RunTx(t, harness) } //nolint:thelper // a test.
 	_ = TestTx
-}
-
-// So has every rule about transactions.
-func ExampleTxRules() {
-	for _, rule := range storetest.TxRules() {
-		if strings.HasPrefix(rule.Name, "tx/wait-r") {
-			fmt.Printf("%s (promise %d): %s\n", rule.Name, rule.Promise, rule.Says)
-		}
-	}
-	// Output:
-	// tx/wait-rollback (promise 1): when the holder rolls back, the one that waits wins
-}
-
-// Every rule has a name, a promise and a sentence.
-func ExampleRules() {
-	for _, rule := range storetest.Rules() {
-		if strings.HasPrefix(rule.Name, "claim/takeover-l") {
-			fmt.Printf("%s (promise %d): %s\n", rule.Name, rule.Promise, rule.Says)
-		}
-	}
-	// Output:
-	// claim/takeover-lapsed (promise 1): a lapsed claim can be taken over by its fence, with a greater one
-	// claim/takeover-live (promise 1): a live claim cannot be taken over
 }

@@ -7,25 +7,25 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func expiryRules() []Rule {
+func expiryRules() []storeRule {
 	states := []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateUnknown, semel.StateCancelled}
-	rules := make([]Rule, 0, 2*len(states)+1)
+	rules := make([]storeRule, 0, 2*len(states)+1)
 	for _, state := range states {
 		rules = append(rules,
-			Rule{
+			storeRule{
 				Name: "expiry/" + state.String(), Promise: 2, check: expires(state, false),
 				Says: "a " + state.String() + " record exists before ExpiresAt, and is absent to every verb from then on",
 			},
-			Rule{
+			storeRule{
 				Name: "expiry/" + state.String() + "-swept", Promise: 2, check: expires(state, true), needs: needSweeper,
 				Says: "sweeping changes nothing about when a " + state.String() + " record expires",
 			},
 		)
 	}
-	return append(rules, Rule{
+	return append(rules, storeRule{
 		Name: "expiry/longest", Promise: 2, check: longest,
 		Says: "the longest lease and retention do not overflow",
-	}, Rule{
+	}, storeRule{
 		Name: "expiry/takeover-absent", Promise: 2, check: expiredTakeOver,
 		Says: "an expired record cannot be taken over; it is won as a first attempt",
 	})

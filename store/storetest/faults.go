@@ -53,9 +53,9 @@ func someOfEach(c Call) error {
 }
 
 // faultRules returns the rules that still hold when verbs are repeated.
-func faultRules() []Rule {
-	rules := slices.DeleteFunc(Rules(), func(r Rule) bool { return r.needs != needNothing || r.Name == "history/linearizable" })
-	return append(rules, Rule{
+func faultRules() []storeRule {
+	rules := slices.DeleteFunc(storeRules(), func(r storeRule) bool { return r.needs != needNothing || r.Name == "history/linearizable" })
+	return append(rules, storeRule{
 		Name: "faults/exactly-once", Promise: 3, check: exactlyOnce,
 		Says: "clients that repeat every verb until its answer is definite execute each intent once, and all get that outcome",
 	})

@@ -23,8 +23,8 @@ const (
 	historyPatience = time.Minute
 )
 
-func historyRules() []Rule {
-	return []Rule{{
+func historyRules() []storeRule {
+	return []storeRule{{
 		Name: "history/linearizable", Promise: 1, check: historyLinearizable,
 		Says: "concurrent verbs on one intent can be put in one order that the contract explains",
 	}}

@@ -10,8 +10,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func listRules() []Rule {
-	return []Rule{
+func listRules() []storeRule {
+	return []storeRule{
 		{Name: "list/newest-first", Says: "the newest claim comes first", check: listOrder, needs: needLister},
 		{Name: "list/limit", Promise: 8, Says: "no more than the limit comes, and an impossible limit is refused or cut", check: listLimit, needs: needLister},
 		{Name: "list/cursor", Says: "Next walks over every record exactly once", check: listCursor, needs: needLister},
@@ -22,8 +22,8 @@ func listRules() []Rule {
 	}
 }
 
-func sweepRules() []Rule {
-	return []Rule{
+func sweepRules() []storeRule {
+	return []storeRule{
 		{Name: "sweep/live", Promise: 2, Says: "sweeping removes nothing that has not expired", check: sweepLive, needs: needSweeper},
 		{Name: "sweep/moved", Promise: 8, Says: "a record whose expiry was moved nearer is swept when it comes", check: sweepMoved, needs: needSweeper},
 		{Name: "sweep/limit", Promise: 8, Says: "a sweep removes up to its limit; fewer means that none are left", check: sweepLimit, needs: needSweeper},

@@ -12,7 +12,7 @@ import (
 // internal/transition, a map, a clock, and no concurrency. The fences are the
 // store's own; the model says when there must be a new one. It compares stores
 // whose verbs are SQL or Lua with the table that the guard and memstore run on
-// and that internal/model explores.
+// and that proof/model explores.
 type model struct {
 	now     time.Time
 	records map[semel.Digest]*semel.Record

@@ -9,8 +9,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func outcomeRules() []Rule {
-	return []Rule{
+func outcomeRules() []storeRule {
+	return []storeRule{
 		{Name: "outcome/bytes", Promise: 2, Says: "an outcome comes back byte for byte, from nothing to a mebibyte", check: outcomeBytes},
 		{Name: "outcome/aliasing-in", Promise: 2, Says: "the store does not keep the caller's memory", check: outcomeAliasingIn},
 		{Name: "outcome/aliasing-out", Promise: 2, Says: "a returned outcome does not change with the record, nor the record with it", check: outcomeAliasingOut},
@@ -19,14 +19,14 @@ func outcomeRules() []Rule {
 	}
 }
 
-func keyRules() []Rule {
-	return []Rule{
+func keyRules() []storeRule {
+	return []storeRule{
 		{Name: "key/any-text", Promise: 5, Says: "scope and name come back as they were, whatever text they are", check: keyText},
 	}
 }
 
-func timeRules() []Rule {
-	return []Rule{
+func timeRules() []storeRule {
+	return []storeRule{
 		{Name: "time/utc-ms", Promise: 9, Says: "times are UTC and whole milliseconds", check: timeUnits},
 		{Name: "time/one-clock", Promise: 9, Says: "ReadAt is the store's clock, so that it moves with it", check: timeReadAt},
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func fenceRules() []Rule {
-	return []Rule{
+func fenceRules() []storeRule {
+	return []storeRule{
 		{Name: "fence/grows-across-keys", Promise: 1, Says: "every won claim has a greater fence than every one before it", check: fenceAcrossKeys},
 		{Name: "fence/grows-after-release", Promise: 1, Says: "a released claim's fence is not given again", check: fenceAfterRelease},
 		{Name: "fence/grows-after-expiry", Promise: 1, Says: "an expired record's fence is not given again, swept or not", check: fenceAfterExpiry},
@@ -75,8 +75,8 @@ func fenceAfterReopen(c *check) {
 	c.grows(next.Fence, c.wins("an expired intent must be won", p).Fence)
 }
 
-func renewRules() []Rule {
-	return []Rule{
+func renewRules() []storeRule {
+	return []storeRule{
 		{Name: "renew/live", Promise: 9, Says: "a renewal sets lease and expiry by the store's clock, and nothing else", check: renewLive},
 		{Name: "renew/shorter", Promise: 9, Says: "a renewal with a shorter lease ends it earlier", check: renewShorter},
 		{Name: "renew/lapsed", Promise: 1, Says: "a lapsed claim that was not taken over can be renewed", check: renewLapsed},

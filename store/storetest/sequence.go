@@ -10,8 +10,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func modelRules() []Rule {
-	return []Rule{{
+func modelRules() []storeRule {
+	return []storeRule{{
 		Name: "model/sequences", Promise: 1, check: modelSequences, needs: needReliable,
 		Says: "whatever the sequence of verbs, the store answers as the contract's model does",
 	}}

@@ -6,8 +6,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func settleRules() []Rule {
-	return []Rule{
+func settleRules() []storeRule {
+	return []storeRule{
 		{Name: "settle/completed", Promise: 2, Says: "a completed intent keeps its outcome, for the retention from now", check: settleKeeps(semel.StateCompleted)},
 		{Name: "settle/unknown", Promise: 3, Says: "an unknown intent is remembered as such", check: settleKeeps(semel.StateUnknown)},
 		{Name: "settle/cancelled", Promise: 3, Says: "a cancelled intent is remembered as such", check: settleKeeps(semel.StateCancelled)},
@@ -21,8 +21,8 @@ func settleRules() []Rule {
 	}
 }
 
-func resettleRules() []Rule {
-	return []Rule{
+func resettleRules() []storeRule {
+	return []storeRule{
 		{Name: "settle/repeated", Promise: 2, Says: "the same settlement again changes nothing and returns nil", check: settleRepeated},
 		{Name: "settle/otherwise", Promise: 2, Says: "a completed or cancelled intent is not settled otherwise", check: settleOtherwise},
 		{Name: "settle/release-settled", Promise: 2, Says: "a completed or cancelled intent is not released", check: settleReleaseSettled},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,8 +34,8 @@ type Instance struct {
 // tb.Cleanup whatever else it opens.
 type Harness func(tb testing.TB) *Instance
 
-// Rule is one sentence of the contract.
-type Rule struct {
+// storeRule is one sentence of the contract.
+type storeRule struct {
 	// Name names the rule, such as "claim/takeover-lapsed".
 	Name string
 	// Promise is the number of the guarantee it keeps; 0 for a rule that is
@@ -60,8 +61,8 @@ const (
 	needNotifier
 )
 
-// Rules returns every rule of the contract, in the order of the contract.
-func Rules() []Rule {
+// storeRules returns every rule of the contract, in the order of the contract.
+func storeRules() []storeRule {
 	return slices.Concat(
 		claimRules(), takeOverRules(), fenceRules(), renewRules(), settleRules(), resettleRules(),
 		expiryRules(), outcomeRules(), keyRules(), timeRules(), contextRules(), closeRules(),
@@ -70,10 +71,15 @@ func Rules() []Rule {
 }
 
 // Run checks every rule, each as a subtest with an instance of its own. Rules
-// about optional interfaces that the store lacks are skipped.
-func Run(t *testing.T, h Harness) {
+// about optional interfaces that the store lacks are skipped. With only, it checks
+// the rules whose names begin with one of these, such as "race/".
+func Run(t *testing.T, h Harness, only ...string) {
 	t.Helper()
-	for _, rule := range Rules() {
+	rules := slices.DeleteFunc(storeRules(), func(r storeRule) bool { return !picked(r.Name, only) })
+	if len(rules) == 0 {
+		t.Fatalf("storetest: no rule has a name that begins with one of %q", only)
+	}
+	for _, rule := range rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()
 			rule.Check(t, h)
@@ -81,8 +87,13 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
+// picked reports whether the name begins with one of these, if there are any.
+func picked(name string, only []string) bool {
+	return len(only) == 0 || slices.ContainsFunc(only, func(begin string) bool { return strings.HasPrefix(name, begin) })
+}
+
 // Check checks this rule alone, with a fresh instance.
-func (r Rule) Check(tb testing.TB, h Harness) {
+func (r storeRule) Check(tb testing.TB, h Harness) {
 	tb.Helper()
 	inst := h(tb)
 	if inst == nil || inst.Store == nil || inst.Advance == nil {
@@ -137,6 +148,6 @@ type check struct {
 	testing.TB
 	*Instance
 
-	rule Rule
+	rule storeRule
 	ctx  context.Context //nolint:containedctx // the life of one rule, as testing.TB has it.
 }

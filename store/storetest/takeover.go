@@ -6,8 +6,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func takeOverRules() []Rule {
-	return []Rule{
+func takeOverRules() []storeRule {
+	return []storeRule{
 		{Name: "claim/takeover-lapsed", Promise: 1, Says: "a lapsed claim can be taken over by its fence, with a greater one", check: takeOverLapsed},
 		{Name: "claim/takeover-boundary", Promise: 9, Says: "a claim lapses exactly when its lease ends by the store's clock", check: takeOverBoundary},
 		{Name: "claim/takeover-unknown", Promise: 3, Says: "an unknown intent can be taken over by its fence, and nothing of it is kept", check: takeOverUnknown},

@@ -65,9 +65,9 @@ type TxInstance struct {
 // in tb.Cleanup whatever else it opens.
 type TxHarness func(tb testing.TB) *TxInstance
 
-// TxRule is one sentence of the contract of [semel.Transactor] and [semel.Tx],
+// txRule is one sentence of the contract of [semel.Transactor] and [semel.Tx],
 // or of what a guard makes of them.
-type TxRule struct {
+type txRule struct {
 	// Name names the rule, such as "tx/rollback".
 	Name string
 	// Promise is the number of the guarantee it keeps; 0 for a rule that is
@@ -84,18 +84,22 @@ type TxRule struct {
 // doTx is a way to execute an intent in a transaction.
 type doTx func(ctx context.Context, g *semel.Guard, k semel.Key, fp semel.Fingerprint, fn func(context.Context) (string, error)) (string, error)
 
-// TxRules returns every rule about transactions.
-func TxRules() []TxRule {
+// txRules returns every rule about transactions.
+func txRules() []txRule {
 	return slices.Concat(txClaimRules(), txEndRules(), txWaitRules(), txRaceRules(), doTxRules(), nestedTxRules())
 }
 
 // RunTx checks every rule about transactions, each as a subtest with an
-// instance of its own:
+// instance of its own; only is as for [Run]:
 //
 //	func TestTx(t *testing.T) { storetest.RunTx(t, openTx) }
-func RunTx(t *testing.T, h TxHarness) {
+func RunTx(t *testing.T, h TxHarness, only ...string) {
 	t.Helper()
-	for _, rule := range TxRules() {
+	rules := slices.DeleteFunc(txRules(), func(r txRule) bool { return !picked(r.Name, only) })
+	if len(rules) == 0 {
+		t.Fatalf("storetest: no rule has a name that begins with one of %q", only)
+	}
+	for _, rule := range rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()
 			rule.Check(t, h)
@@ -104,7 +108,7 @@ func RunTx(t *testing.T, h TxHarness) {
 }
 
 // Check checks this rule alone, with a fresh instance.
-func (r TxRule) Check(tb testing.TB, h TxHarness) {
+func (r txRule) Check(tb testing.TB, h TxHarness) {
 	tb.Helper()
 	inst := h(tb)
 	if inst == nil || inst.Store == nil || inst.Transactor == nil || inst.Second == nil ||
@@ -114,7 +118,7 @@ func (r TxRule) Check(tb testing.TB, h TxHarness) {
 	ctx, cancel := context.WithTimeout(tb.Context(), txPatience)
 	c := &txCheck{
 		check: &check{
-			TB: tb, ctx: ctx, rule: Rule{Name: r.Name, Promise: r.Promise, Says: r.Says},
+			TB: tb, ctx: ctx, rule: storeRule{Name: r.Name, Promise: r.Promise, Says: r.Says},
 			Instance: &Instance{Store: inst.Store, Advance: inst.Advance, Running: inst.Running},
 		},
 		db: inst,

@@ -7,8 +7,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func txClaimRules() []TxRule {
-	return []TxRule{
+func txClaimRules() []txRule {
+	return []txRule{
 		{Name: "tx/claim-absent", Promise: 1, Says: "an absent intent is won, and invisible before the commit", check: txClaimAbsent},
 		{Name: "tx/claim-released", Promise: 1, Says: "a released intent is won", check: txClaimReleased},
 		{Name: "tx/claim-expired", Promise: 2, Says: "what has expired is absent, whatever it was", check: txClaimExpired},

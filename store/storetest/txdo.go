@@ -11,8 +11,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func doTxRules() []TxRule {
-	return []TxRule{
+func doTxRules() []txRule {
+	return []txRule{
 		{Name: "dotx/duplicates", Promise: 2, Says: "of many callers in one process one executes, and all get its answer", check: doDuplicates},
 		{Name: "dotx/two-guards", Promise: 2, Says: "of many callers in two processes one executes, and all get its answer", check: doTwoGuards},
 		{Name: "dotx/failures", Promise: 3, Says: "callers go on until one has succeeded, and what failed leaves no row", check: doFailures},

@@ -11,8 +11,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func txEndRules() []TxRule {
-	return []TxRule{
+func txEndRules() []txRule {
+	return []txRule{
 		{Name: "tx/commit", Promise: 4, Says: "rows and record become visible together, and the record holds all of the outcome", check: txCommit},
 		{Name: "tx/commit-not-kept", Promise: 3, Says: "an answer that was not kept is recorded as such", check: txCommitNotKept},
 		{Name: "tx/commit-unknown", Promise: 3, Says: "an unknown outcome is recorded, and can be taken over afterwards", check: txCommitUnknown},

@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,8 +12,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func nestedTxRules() []TxRule {
-	return []TxRule{
+func nestedTxRules() []txRule {
+	return []txRule{
 		{Name: "nested/commit", Promise: 4, Says: "an intent inside of another commits with it, and what failed in it is undone alone", check: nestedCommit, needs: nests},
 		{Name: "nested/rollback", Promise: 3, Says: "an intent inside of another is rolled back with it, but what became unknown stays so", check: nestedRollback, needs: nests},
 		{Name: "nested/transactor", Promise: 4, Says: "a transactor inside of work takes part in its transaction", check: nestedTransactor, needs: nests},
@@ -37,16 +39,14 @@ func nests(db *TxInstance) bool { return db.Do != nil }
 
 func joins(db *TxInstance) bool { return db.Own != nil }
 
-// work describes an intent inside of a transaction: its row, then whatever
-// runs inside of it, and its end.
+// work describes an intent inside of a transaction: its row, then whatever runs inside of it, and its end.
 type work struct {
 	name   string
 	end    error
 	inside []func(context.Context)
 }
 
-// executes executes work in the way given, with its row by insert, and fails
-// unless it ends as it should.
+// executes executes work in the way given, with its row by insert, and fails unless it ends as it should.
 func (c *txCheck) executes(ctx context.Context, do doTx, g *semel.Guard, w work, insert func(context.Context, string) error) {
 	c.Helper()
 	answer, err := recovered(func() (string, error) {
@@ -99,7 +99,7 @@ func (c *txCheck) left(g *semel.Guard, want map[string]semel.State, final ...str
 	for name, state := range want {
 		rec, err := g.Lookup(c.ctx, txName(name))
 		if rec.State != state || err != nil && !errors.Is(err, semel.ErrNotFound) {
-			c.fail("the record must be left as the work ended: "+name, describe(rec), state)
+			c.fail("the record must be left as the work ended: "+name, fmt.Sprint(describe(rec), ", error ", err), state)
 		}
 		rows := 0
 		if state == semel.StateCompleted {
@@ -184,8 +184,8 @@ func nestedAtOnce(c *txCheck) {
 	c.around(g, nil, func(ctx context.Context) {
 		second := func(context.Context) { // with the context of the outer one
 			for _, do := range []doTx{c.db.Do, c.transacts} {
-				if _, err := do(ctx, g, txName("second"), txAsked(), c.neverRuns); err == nil {
-					c.Errorf("%s", c.broken("the second intent at a time must be refused"))
+				if _, err := do(ctx, g, txName("second"), txAsked(), c.neverRuns); err == nil || !strings.Contains(err.Error(), "one goroutine at a time") {
+					c.Errorf("%s: got %v", c.broken("the second intent at a time must be refused, with the reason"), err)
 				}
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 const txRacers = 16
 
-func txRaceRules() []TxRule {
-	return []TxRule{
+func txRaceRules() []txRule {
+	return []txRule{
 		{Name: "tx/race", Promise: 1, Says: "of many transactions on one key exactly one commits, and all others are shown its outcome", check: txRace},
 		{Name: "tx/race-rollback", Promise: 3, Says: "the same holds when the first winners roll back", check: txRaceRollback},
 		{Name: "tx/race-keys", Promise: 1, Says: "transactions of many keys at once share no fence and lose no row", check: txRaceKeys},

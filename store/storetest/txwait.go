@@ -8,8 +8,8 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-func txWaitRules() []TxRule {
-	return []TxRule{
+func txWaitRules() []txRule {
+	return []txRule{
 		{Name: "tx/wait-commit", Promise: 1, Says: "a claim of the key of an open transaction waits, and then gets the record", check: txWaitCommit},
 		{Name: "tx/wait-rollback", Promise: 1, Says: "when the holder rolls back, the one that waits wins", check: txWaitRollback},
 		{Name: "tx/wait-bound", Promise: 8, Says: "it waits no longer than it may, then gets ErrInFlight, and nothing happened", check: txWaitBound},

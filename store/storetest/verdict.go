@@ -9,8 +9,8 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-func verdictRules() []Rule {
-	return []Rule{
+func verdictRules() []storeRule {
+	return []storeRule{
 		{Name: "verdict/stale", Promise: 3, Says: "an operator's verdict does not apply to an attempt that began after the operator looked", check: verdictStale, needs: needReliable},
 		{Name: "verdict/race", Promise: 3, Says: "of a verdict and the retries that take the same attempt over at once exactly one counts", check: verdictRace, needs: needReliable},
 		{Name: "verdict/holder", Promise: 3, Says: "a claim that its holder cancels leaves a tombstone", check: verdictHolder, needs: needReliable},

@@ -64,7 +64,7 @@ func (p *Savepoint[P]) claimIn(ctx context.Context, c *semel.ClaimParams, wait t
 	}
 	rec, won, err = p.shared.DB.Claim(ctx, p.parent.Place, c, wait)
 	if err != nil || !won {
-		p.note(err)
+		p.noteUndone(err)
 		p.undo(ctx)
 		return rec, false, err
 	}
@@ -87,10 +87,10 @@ func (p *Savepoint[P]) Commit(ctx context.Context, v semel.Settlement) error {
 	}
 	if err := p.shared.DB.Settle(ctx, p.parent.Place, &p.claim, &v, p.name); err != nil {
 		if errors.Is(err, semel.ErrLost) || errors.Is(err, sql.ErrTxDone) {
-			err = fmt.Errorf("%w: %w", semel.ErrLost, p.shared.errorf("commit: the transaction around it has ended under the work"))
+			err = fmt.Errorf("%w: %w", semel.ErrLost, p.shared.errorf("commit: the enclosing transaction ended before the work did"))
 			p.parent.undo(err)
 		} else {
-			p.note(err)
+			p.noteUndone(err)
 			err = fmt.Errorf("%w: %w", semel.ErrRolledBack, p.shared.DB.Translate("commit", err))
 		}
 		_ = p.Rollback() //nolint:contextcheck // it has a bound of its own; where the record alone is gone, it takes the rows back.
@@ -106,12 +106,12 @@ func (p *Savepoint[P]) Commit(ctx context.Context, v semel.Settlement) error {
 // Conflict implements [semel.Tx]. Only the transaction as a whole can run
 // again: it takes no further intent.
 func (p *Savepoint[P]) Conflict(err error) bool {
-	p.note(err)
+	p.noteUndone(err)
 	return p.shared.DB.Undone(err)
 }
 
-// note remembers an error after which the server has rolled back everything.
-func (p *Savepoint[P]) note(err error) {
+// noteUndone remembers an error after which the server has rolled back everything.
+func (p *Savepoint[P]) noteUndone(err error) {
 	if p.shared.DB.Undone(err) {
 		p.parent.undo(p.shared.errorf("the transaction around it has to begin again: %w", err))
 	}

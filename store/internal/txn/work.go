@@ -37,7 +37,7 @@ func workFrom[P comparable](ctx context.Context) *Work[P] {
 // From returns the innermost open transaction in ctx, of whatever store, or nil.
 func From[P comparable](ctx context.Context) *Work[P] {
 	w := workFrom[P](ctx)
-	for w != nil && !w.open() {
+	for w != nil && !w.isOpen() {
 		w = w.outer
 	}
 	return w
@@ -46,7 +46,7 @@ func From[P comparable](ctx context.Context) *Work[P] {
 // WorkOf returns the innermost open transaction of this store in ctx, or nil.
 func (s *Transactions[P]) WorkOf(ctx context.Context) *Work[P] {
 	w := workFrom[P](ctx)
-	for w != nil && (w.store != s.Store || !w.open()) {
+	for w != nil && (w.store != s.Store || !w.isOpen()) {
 		w = w.outer
 	}
 	return w
@@ -60,7 +60,7 @@ func (w *Work[P]) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workKey[P]{}, w)
 }
 
-func (w *Work[P]) open() bool {
+func (w *Work[P]) isOpen() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.ended

@@ -61,7 +61,7 @@ func Join[T any](
 		return none, err
 	}
 	s.gate.Leave()
-	in := &place{session: session{Execer: tx, store: s}}
+	in := &txHandle{sqlSession: sqlSession{Execer: tx, store: s}}
 	in.tx, _ = tx.(*sql.Tx)
 	return semel.DoTx(ctx, g, joiner{s, tx, s.transactions.Caller(in)}, k, fp, fn)
 }
@@ -70,7 +70,7 @@ func Join[T any](
 type joiner struct {
 	store  *Store
 	execer Execer
-	work   *txn.Work[*place]
+	work   *txn.Work[*txHandle]
 }
 
 // Joined says that the transaction is open already.

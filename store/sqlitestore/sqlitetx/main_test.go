@@ -1,6 +1,7 @@
 package sqlitetx_test
 
 import (
+	"context"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"broken": childBroken}, processes())
+	storetest.Children(map[string]func(context.Context, []string) error{"broken": childBroken}, processes())
 	claimtest.Limit(0, 25)
 	goleak.VerifyTestMain(m)
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -105,27 +104,6 @@ func TestInsideOfATransaction(t *testing.T) {
 		t.Error("TxFrom gives a transaction where there is none")
 	}
 	b.wantRows(t, "before", "inner")
-}
-
-// Two intents of one transaction at a time are one too many.
-func TestNestedAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setUp(t, "", nil)
-	_, err := b.do(t.Context(), "outer", func(ctx context.Context, _ *sql.Tx) (string, error) {
-		return b.do(ctx, "inner", func(inner context.Context, tx *sql.Tx) (string, error) {
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				_, err := b.do(ctx, "beside", never(t))
-				if !errors.Is(err, semel.ErrUnavailable) || !strings.Contains(err.Error(), "one goroutine at a time") {
-					t.Errorf("next to it: got %v, want %v", err, semel.ErrUnavailable)
-				}
-			})
-			wg.Wait()
-			return "", insert(inner, tx, "inner")
-		})
-	})
-	noError(t, err)
-	b.wantRows(t, "inner")
 }
 
 // Promise 4: an intent inside of a transaction that SQLite has ended is not

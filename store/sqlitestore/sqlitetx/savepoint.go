@@ -12,9 +12,9 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/internal/result"
 )
 
-// place is an open transaction in which statements are run.
-type place struct {
-	session
+// txHandle is an open transaction in which statements are run.
+type txHandle struct {
+	sqlSession
 	tx  *sql.Tx // what the work gets; nil where the caller's handle is another one
 	own bool    // the store has begun it, so it holds the write lock
 }
@@ -32,7 +32,7 @@ func (d txDB) Leave() { d.store.gate.Leave() }
 func (txDB) Check(v *semel.Settlement) error { return names.Settlement(v) }
 
 // Save implements [txn.DB].
-func (d txDB) Save(ctx context.Context, in *place, savepoint string) error {
+func (d txDB) Save(ctx context.Context, in *txHandle, savepoint string) error {
 	ctx = context.WithoutCancel(ctx)
 	err := d.mustBeOpen(ctx, in)
 	if err == nil {
@@ -44,7 +44,7 @@ func (d txDB) Save(ctx context.Context, in *place, savepoint string) error {
 // mustBeOpen refuses a handle without an open transaction, such as a pool: its
 // statements would be committed one by one. SQLite has no query for that, but it
 // refuses this pragma, which changes nothing, inside of a transaction only.
-func (d txDB) mustBeOpen(ctx context.Context, in *place) error {
+func (d txDB) mustBeOpen(ctx context.Context, in *txHandle) error {
 	if _, err := in.ExecContext(ctx, fmt.Sprintf("PRAGMA synchronous = %d", d.store.synchronous)); err != nil {
 		return nil //nolint:nilerr // this is SQLite's refusal; if something else is wrong, the next statement fails.
 	}
@@ -53,15 +53,15 @@ func (d txDB) mustBeOpen(ctx context.Context, in *place) error {
 
 // Undo implements [txn.DB]. Its only error is that the savepoint is gone:
 // SQLite has rolled back the transaction.
-func (txDB) Undo(ctx context.Context, in *place, savepoint string) {
+func (txDB) Undo(ctx context.Context, in *txHandle, savepoint string) {
 	ctx = context.WithoutCancel(ctx)
 	_, _ = in.ExecContext(ctx, "ROLLBACK TO "+savepoint)
 	_, _ = in.ExecContext(ctx, "RELEASE "+savepoint)
 }
 
 // Claim implements [txn.DB].
-func (d txDB) Claim(ctx context.Context, in *place, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
-	t := d.store.step(in.session)
+func (d txDB) Claim(ctx context.Context, in *txHandle, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, won bool, err error) {
+	t := d.store.writeStep(in.sqlSession)
 	if err = d.lock(ctx, &t, in, wait); err == nil {
 		rec, won, err = t.claim(ctx, p)
 	}
@@ -69,7 +69,7 @@ func (d txDB) Claim(ctx context.Context, in *place, p *semel.ClaimParams, wait t
 }
 
 // lock takes the write lock, which only a transaction of the caller's may lack.
-func (txDB) lock(ctx context.Context, t *step, in *place, wait time.Duration) error {
+func (txDB) lock(ctx context.Context, t *writeStep, in *txHandle, wait time.Duration) error {
 	if in.own {
 		return t.lock(context.WithoutCancel(ctx))
 	}
@@ -98,9 +98,9 @@ func (d txDB) refused(err error) error {
 }
 
 // Settle implements [txn.DB].
-func (d txDB) Settle(ctx context.Context, in *place, c *txn.Claimed, v *semel.Settlement, savepoint string) error {
+func (d txDB) Settle(ctx context.Context, in *txHandle, c *txn.Claimed, v *semel.Settlement, savepoint string) error {
 	ctx = context.WithoutCancel(ctx)
-	t := d.store.step(in.session)
+	t := d.store.writeStep(in.sqlSession)
 	t.Now = d.store.clock.Read(0)
 	err := t.Complete(ctx, c.Params.Digest, c.Fence, v)
 	if err == nil && savepoint != "" {

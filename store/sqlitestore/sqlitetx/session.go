@@ -21,8 +21,8 @@ type Execer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// session runs the engine's statements with one handle.
-type session struct {
+// sqlSession runs the engine's statements with one handle.
+type sqlSession struct {
 	Execer // runs SQL that is not worth preparing
 	store  *Store
 	// prepared returns a statement of the handle; nil for a handle of the
@@ -31,18 +31,18 @@ type session struct {
 }
 
 // pooled is any connection of the pool, for statements that only read.
-func (s *Store) pooled() session {
-	return session{s.db, s, func(_ context.Context, q table.Statement) *sql.Stmt { return s.stmts[q] }}
+func (s *Store) pooled() sqlSession {
+	return sqlSession{s.db, s, func(_ context.Context, q table.Statement) *sql.Stmt { return s.stmts[q] }}
 }
 
 // bound is a transaction on the store's own pool, whose end closes the
 // statements.
-func (s *Store) bound(tx *sql.Tx) session {
-	return session{tx, s, func(ctx context.Context, q table.Statement) *sql.Stmt { return tx.StmtContext(ctx, s.stmts[q]) }}
+func (s *Store) bound(tx *sql.Tx) sqlSession {
+	return sqlSession{tx, s, func(ctx context.Context, q table.Statement) *sql.Stmt { return tx.StmtContext(ctx, s.stmts[q]) }}
 }
 
 // Exec implements [table.Session].
-func (s session) Exec(ctx context.Context, q table.Statement, args ...any) (driver.Result, error) {
+func (s sqlSession) Exec(ctx context.Context, q table.Statement, args ...any) (driver.Result, error) {
 	if s.prepared == nil {
 		return s.ExecContext(ctx, s.store.texts[q], args...)
 	}
@@ -50,7 +50,7 @@ func (s session) Exec(ctx context.Context, q table.Statement, args ...any) (driv
 }
 
 // Each implements [table.Session].
-func (s session) Each(ctx context.Context, q table.Statement, found func(table.Row) error, args ...any) error {
+func (s sqlSession) Each(ctx context.Context, q table.Statement, found func(table.Row) error, args ...any) error {
 	if s.prepared == nil {
 		return each(ctx, s, s.store.texts[q], found, args...)
 	}

@@ -34,7 +34,7 @@ type Store struct {
 	log          *slog.Logger
 	busy         time.Duration
 	gate         verb.Gate
-	transactions txn.Transactions[*place]
+	transactions txn.Transactions[*txHandle]
 	seat         *queue
 	given        atomic.Int64 // the greatest fence given by this process
 	engine       table.Engine
@@ -65,7 +65,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Store, error) {
 		seat:  newQueue(),
 	}
 	s.engine = table.Engine{Names: names, Clock: s.clock, Write: s.write, Read: s.read}
-	s.transactions = txn.Transactions[*place]{DB: txDB{s}, Store: s, Name: names.Package, Log: s.log, Timeout: s.busy}
+	s.transactions = txn.Transactions[*txHandle]{DB: txDB{s}, Store: s, Name: names.Package, Log: s.log, Timeout: s.busy}
 	if s.texts, err = names.Texts(); err != nil {
 		return nil, err
 	}

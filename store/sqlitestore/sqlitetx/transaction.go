@@ -35,7 +35,7 @@ func (t transactor) Transaction(ctx context.Context) (semel.Tx, error) {
 // TxFrom returns the transaction under which ctx works, or nil: outside of one,
 // and where it was joined by a handle other than a *sql.Tx.
 func TxFrom(ctx context.Context) *sql.Tx {
-	if w := txn.From[*place](ctx); w != nil {
+	if w := txn.From[*txHandle](ctx); w != nil {
 		return w.Place.tx
 	}
 	return nil
@@ -48,7 +48,7 @@ const adopting = "semel"
 const peekTime = time.Second
 
 // claim is a [txn.Begin]. It does not wait for the writer where there is a record.
-func (s *Store) claim(ctx context.Context, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, o txn.Open[*place], err error) {
+func (s *Store) claim(ctx context.Context, p *semel.ClaimParams, wait time.Duration) (rec semel.Record, o txn.Open[*txHandle], err error) {
 	from := time.Now()
 	if rec, err := s.lookup(ctx, p.Digest, min(max(wait, peekTime), s.busy)); err == nil {
 		return rec, nil, nil
@@ -73,7 +73,7 @@ func (s *Store) claim(ctx context.Context, p *semel.ClaimParams, wait time.Durat
 }
 
 // adopt is a [txn.Adopt].
-func (s *Store) adopt(ctx context.Context, d semel.Digest) (txn.Open[*place], error) {
+func (s *Store) adopt(ctx context.Context, d semel.Digest) (txn.Open[*txHandle], error) {
 	w, err := s.begin(ctx, d, s.busy)
 	if err != nil {
 		return nil, s.translate("begin", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // Place implements [txn.Open].
-func (w *writing) Place() *place { return &w.in }
+func (w *writing) Place() *txHandle { return &w.in }
 
 // Fence implements [txn.Open].
 func (w *writing) Fence() semel.Fence { return w.fence }

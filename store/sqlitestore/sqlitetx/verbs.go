@@ -84,7 +84,7 @@ func (s *Store) read(ctx context.Context, act string, fn func(context.Context, t
 	defer s.gate.Leave()
 	in := s.pooled()
 	if w := s.transactions.WorkOf(ctx); w != nil {
-		in = w.Place.session
+		in = w.Place.sqlSession
 	}
 	patience, cancel := context.WithTimeout(ctx, s.busy)
 	defer cancel()

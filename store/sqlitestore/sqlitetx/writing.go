@@ -13,15 +13,15 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore/internal/table"
 )
 
-// step is a transaction that holds the write lock of the file, for the verbs
+// writeStep is a transaction that holds the write lock of the file, for the verbs
 // to run in.
-type step struct {
+type writeStep struct {
 	table.Step
 	store *Store
 }
 
-func (s *Store) step(in session) step {
-	return step{table.Step{Session: in, Next: s.nextFence}, s}
+func (s *Store) writeStep(in sqlSession) writeStep {
+	return writeStep{table.Step{Session: in, Next: s.nextFence}, s}
 }
 
 // nextFence gives a fence greater than the committed one, than every one that
@@ -39,7 +39,7 @@ func (s *Store) nextFence(committed int64) (int64, error) {
 
 // lock takes the write lock, as the first write of a transaction does, unless
 // it is held already.
-func (t *step) lock(ctx context.Context) error {
+func (t *writeStep) lock(ctx context.Context) error {
 	found := false
 	err := t.Each(ctx, table.Lock, func(row table.Row) error {
 		found = true
@@ -53,7 +53,7 @@ func (t *step) lock(ctx context.Context) error {
 }
 
 // claim is Claim, which leaves takeovers out.
-func (t *step) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
+func (t *writeStep) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Record, won bool, err error) {
 	fresh := *p
 	fresh.TakeOver = 0
 	return t.Claim(context.WithoutCancel(ctx), &fresh)
@@ -61,10 +61,10 @@ func (t *step) claim(ctx context.Context, p *semel.ClaimParams) (rec semel.Recor
 
 // writing is a transaction of the store's own, on a connection of its own.
 type writing struct {
-	step
+	writeStep
 	digest semel.Digest
 	conn   *sql.Conn
-	in     place
+	in     txHandle
 	fence  semel.Fence // of the claim that the transaction carries, if it does
 }
 
@@ -77,7 +77,7 @@ func (s *Store) begin(ctx context.Context, d semel.Digest, wait time.Duration) (
 	if err := s.seat.enter(ctx, d, wait, patience); err != nil {
 		return nil, err
 	}
-	w := &writing{step: step{store: s}, digest: d}
+	w := &writing{writeStep: writeStep{store: s}, digest: d}
 	if err := w.open(ctx, deadline, patience); err != nil {
 		w.Close()
 		return nil, err
@@ -130,8 +130,8 @@ func (w *writing) try(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w.in = place{session: w.store.bound(tx), tx: tx, own: true}
-	w.step = w.store.step(w.in.session)
+	w.in = txHandle{sqlSession: w.store.bound(tx), tx: tx, own: true}
+	w.writeStep = w.store.writeStep(w.in.sqlSession)
 	if err = w.lock(ctx); err != nil {
 		_ = tx.Rollback() // nothing was written
 	}
