@@ -14,9 +14,8 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// stalling starts an upstream whose answers begin, and then stall: a
-// stream of events, or, under /large, more than is kept. Each reports when the
-// gateway hangs up.
+// stalling starts an upstream whose answers begin, and then stall: a stream of events, or, under /large, more than is kept. Each
+// reports when the gateway hangs up.
 func stalling(t *testing.T) (url string, hungUp chan string) {
 	t.Helper()
 	hungUp = make(chan string, 4096)
@@ -42,8 +41,7 @@ func stalling(t *testing.T) (url string, hungUp chan string) {
 	}), hungUp
 }
 
-// abandon sends a request under a key, reads the beginning of its answer, and
-// hangs up.
+// abandon sends a request under a key, reads the beginning of its answer, and hangs up.
 func abandon(t *testing.T, d *door, path, key string) (status int) {
 	t.Helper()
 	conn, res := d.talk(t, "POST "+path+" HTTP/1.1\r\nHost: h\r\nIdempotency-Key: "+key+"\r\nContent-Length: 0\r\n\r\n") //nolint:bodyclose // closing it would read the rest.
@@ -54,8 +52,7 @@ func abandon(t *testing.T, d *door, path, key string) (status int) {
 	return res.StatusCode
 }
 
-// TestAbandonedStreams (promise 8): a stream whose caller has gone ends when it
-// stalls, and gives its seat back.
+// TestAbandonedStreams (promise 8): a stream whose caller has gone ends when it stalls, and gives its seat back.
 func TestAbandonedStreams(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/events", "/large"} {
@@ -100,9 +97,8 @@ func TestHungUpBehindAByte(t *testing.T) {
 	}
 }
 
-// TestAbandonedSeats (promise 8): a stream whose caller has gone keeps its seat
-// until it ends; it does not hold up the end of the gateway, nor does one that
-// is abandoned meanwhile.
+// TestAbandonedSeats (promise 8): a stream whose caller has gone keeps its seat until it ends; it does not hold up the end of the
+// gateway, nor does one that is abandoned meanwhile.
 func TestAbandonedSeats(t *testing.T) {
 	t.Parallel()
 	target, hungUp := stalling(t)

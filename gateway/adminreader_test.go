@@ -15,8 +15,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// pipes is a listener whose connections hold nothing: what is written waits
-// until it is read.
+// pipes is a listener whose connections hold nothing: what is written waits until it is read.
 type pipes struct{ callers chan net.Conn }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -56,8 +55,7 @@ func servesOperators(t *testing.T, test func(connect func() net.Conn)) {
 	}
 }
 
-// TestAdminReaderThatStops (promise 8): a client of the admin address that does not
-// read its answer is cut off.
+// TestAdminReaderThatStops (promise 8): a client of the admin address that does not read its answer is cut off.
 func TestAdminReaderThatStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

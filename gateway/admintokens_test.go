@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/console/operators"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -35,8 +35,7 @@ func newWith(c *gateway.Config, tokens []adminapi.Token) (*gateway.Gateway, erro
 	return gateway.New(c)
 }
 
-// TestAdminTokens cancels an intent over the admin address; the request that
-// comes late does not reach the application.
+// TestAdminTokens cancels an intent over the admin address; the request that comes late does not reach the application.
 func TestAdminTokens(t *testing.T) {
 	t.Parallel()
 	var executed atomic.Int64
@@ -92,8 +91,7 @@ func TestAdminTokensInTheClear(t *testing.T) {
 	}
 }
 
-// TestAdminTokensNeedALister refuses a store that cannot show its records, and
-// tokens that clash.
+// TestAdminTokensNeedALister refuses a store that cannot show its records, and tokens that clash.
 func TestAdminTokensNeedALister(t *testing.T) {
 	t.Parallel()
 	blind := struct{ semel.Store }{store(t)}

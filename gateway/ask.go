@@ -20,8 +20,7 @@ import (
 // maxAnswerBytes bounds the answer to a question of the gateway's own.
 const maxAnswerBytes = 1 << 20
 
-// attempt holds the parts of a request that a question to the upstream about it
-// needs.
+// attempt holds the parts of a request that a question about it needs.
 type attempt struct {
 	request *http.Request
 	name    string
@@ -93,8 +92,7 @@ func (s *attemptSource) members(r *http.Request, body *semelhttp.Body, a *attemp
 	}
 }
 
-// withQuestions returns the source, or one that notes what questions about the route's
-// requests need.
+// withQuestions returns the source, or one that notes what the route's questions need.
 func withQuestions(rule *rules.Route, source semelhttp.KeySource) semelhttp.KeySource {
 	if asked := questions(rule); len(asked) > 0 {
 		return &attemptSource{KeySource: source, parts: bodyParts(asked)}
@@ -102,8 +100,7 @@ func withQuestions(rule *rules.Route, source semelhttp.KeySource) semelhttp.KeyS
 	return source
 }
 
-// questions returns the templates of what the upstream is asked about requests
-// of the route.
+// questions returns the templates of the route's questions to the upstream.
 func questions(rule *rules.Route) []rules.Template {
 	var all []rules.Template
 	if rule.Reconcile != nil {

@@ -51,8 +51,7 @@ func (o *office) questions() []string {
 	return append([]string(nil), o.asked...)
 }
 
-// TestAuthorize (promise 5): before a repetition is answered, the upstream
-// says whether the caller may still see it.
+// TestAuthorize (promise 5): before a repetition is answered, the upstream says whether the caller may still see it.
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
 	o := &office{}
@@ -203,8 +202,7 @@ func TestAuthorizeProblems(t *testing.T) {
 	}
 }
 
-// TestLocationInjection: what the upstream's answer says becomes part of a
-// Location and never more than that.
+// TestLocationInjection: what the upstream's answer says becomes part of a Location and never more than that.
 func TestLocationInjection(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{

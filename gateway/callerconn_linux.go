@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"syscall"
 
@@ -10,6 +11,24 @@ import (
 
 // tcpEstablished is TCP_ESTABLISHED of Linux's include/net/tcp_states.h.
 const tcpEstablished = 1
+
+// knowsQuiet: quiet knows.
+const knowsQuiet = true
+
+// quiet reports whether a connection is open, and nothing has come on it.
+func quiet(raw syscall.RawConn) bool {
+	if raw == nil {
+		return false
+	}
+	none := false
+	err := raw.Read(func(fd uintptr) bool {
+		var b [1]byte
+		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		none = errors.Is(err, unix.EAGAIN)
+		return true
+	})
+	return err == nil && none
+}
 
 // hungUp reports whether the other end of a TCP connection has closed it, for
 // all that the kernel knows.

@@ -120,8 +120,7 @@ func TestInformationalAnswers(t *testing.T) {
 	}
 }
 
-// TestInformationalAnswersHTTP2: a body of unknown length says nothing about an
-// HTTP/2 connection.
+// TestInformationalAnswersHTTP2: a body of unknown length says nothing about an HTTP/2 connection.
 func TestInformationalAnswersHTTP2(t *testing.T) {
 	t.Parallel()
 	target, _ := informing(t)

@@ -49,11 +49,9 @@ type Config struct {
 	Store semel.Store
 	// StoreName names it to operators, without credentials. Default: the console does not say.
 	StoreName string
-	// Rules are the endpoint rules; nil for none: every POST and PATCH that
-	// carries an Idempotency-Key is protected.
+	// Rules are the endpoint rules; nil for none: every POST and PATCH that carries an Idempotency-Key is protected.
 	Rules *rules.File
-	// KeyRequired refuses POST and PATCH requests without a key where no rule
-	// matches.
+	// KeyRequired refuses POST and PATCH requests without a key where no rule matches.
 	KeyRequired bool
 	// Guard holds the settings of the guard. Its Policy is that of requests
 	// that no rule matches, and what a rule leaves open; its Trace is called as well.
@@ -63,8 +61,7 @@ type Config struct {
 	// background, where a rule asks for it; its Policy is not used.
 	Background operator.Unattended
 
-	// RewriteHost sends the upstream's own host instead of the one that the
-	// caller asked for.
+	// RewriteHost sends the upstream's own host instead of the one that the caller asked for.
 	RewriteHost bool
 	// TrustedProxies are the networks whose X-Forwarded-* and Forwarded
 	// headers are believed and continued. All others are dropped.
@@ -73,14 +70,11 @@ type Config struct {
 	UpstreamTLS *tls.Config
 	// DialTimeout bounds connecting to the upstream. Default 5 s.
 	DialTimeout time.Duration
-	// AnswerTimeout bounds the wait for the header of the upstream's answer,
-	// after the request was sent. What came too late is unknown. Default
-	// 60 s; negative for none.
+	// AnswerTimeout bounds the wait for the header of the upstream's answer, after the request was sent. What came too late is
+	// unknown. Default 60 s; negative for none.
 	AnswerTimeout time.Duration
-	// UpstreamIdleTimeout limits how long an unused connection is kept. Default
-	// 4 s: less than the 5 seconds after which common
-	// application servers hang up, because a request that meets the hanging up
-	// has an unknown outcome.
+	// UpstreamIdleTimeout limits how long an unused connection is kept. Default 4 s: less than the 5 seconds after which common
+	// application servers hang up, because a request that meets the hanging up has an unknown outcome.
 	UpstreamIdleTimeout time.Duration
 
 	// Listen and AdminListen are the addresses of [Gateway.Run]. Defaults
@@ -88,6 +82,9 @@ type Config struct {
 	Listen, AdminListen string
 	// Operators makes the admin API and the console. [New] calls it once, and returns its error. Default: neither exists.
 	Operators func(View) (Operators, error)
+	// BusyAdvice is logged once, when this process has served more than 2,000 requests with a key a second for ten seconds.
+	// Default: nothing.
+	BusyAdvice string
 	// OutcomeLog keeps the outcome of requests that ran, such as an archive.Archive, which the console searches. The caller closes it
 	// after the gateway. Default: nil, outcomes are in log lines only.
 	OutcomeLog interface {
@@ -99,26 +96,20 @@ type Config struct {
 	CertFile, KeyFile string
 	// ClientCAFile (PEM) verifies client certificates, where callers send one.
 	ClientCAFile string
-	// ReadHeaderTimeout, BodyIdleTimeout and IdleTimeout bound how slow a
-	// caller may be: to send its header, between two pieces of its body or of
-	// the answer it reads, and between two requests. MaxHeaderBytes bounds the header (431).
-	// BodyIdleTimeout also bounds how long a stream under a key may stall
-	// once its caller has gone.
-	// Defaults 10 s, 60 s, 120 s and 64 KiB.
+	// ReadHeaderTimeout, BodyIdleTimeout and IdleTimeout bound how slow a caller may be: to send its header, between two pieces
+	// of its body or of the answer it reads, and between two requests. MaxHeaderBytes bounds the header (431). BodyIdleTimeout
+	// also bounds how long a stream under a key may stall once its caller has gone. Defaults 10 s, 60 s, 120 s and 64 KiB.
 	ReadHeaderTimeout, BodyIdleTimeout, IdleTimeout time.Duration
 	MaxHeaderBytes                                  int
-	// DrainDelay keeps the gateway serving after its readiness has
-	// failed, for load balancers to notice. Default 0.
+	// DrainDelay keeps the gateway serving after its readiness has failed, for load balancers to notice. Default 0.
 	DrainDelay time.Duration
-	// DrainTimeout bounds how long running requests may take to end. Default
-	// 30 s.
+	// DrainTimeout bounds how long running requests may take to end. Default 30 s.
 	DrainTimeout time.Duration
 	// SpoolDir holds large bodies of requests with a key, in temporary files. Default os.TempDir().
 	SpoolDir string
 
-	// FormSecrets make the tokens of forms (the first) and verify them (all), where a rule says form: 1 to 16, each of 16 bytes or
-	// more. All gateways of one site need the same. Default: one that the first
-	// of them makes and keeps in the store.
+	// FormSecrets make the tokens of forms (the first) and verify them (all), where a rule says form: 1 to 16, each of 16 bytes
+	// or more. All gateways of one site need the same. Default: one that the first of them makes and keeps in the store.
 	FormSecrets [][]byte
 	// MaxPageBytes is the longest page that is looked at for forms; a longer one
 	// passes as it is, or from there on. Default 16 MiB.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/semel-dev/semel/console/operators"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/store/memstore"
 )
 

@@ -5,12 +5,12 @@
 //	                                │                                      │
 //	                             semel.Guard ◀── how the claim ends ◀──────┘
 //
-// What the upstream does decides how a claim ends:
+// What the upstream does decides how a claim ends (upstream.go, proxy.go):
 //
 //	no byte of the request was sent (refused, no route, TLS)   released, 502: a retry runs
 //	sent, and no answer came (reset, hung up, too late)        unknown, 502 or 504
 //	the answer broke off in the middle                         unknown, 502, or the connection is cut
-//	a complete answer                                          by its status, as the rule says
+//	a complete answer                                          by its status (semelhttp/header.go), as the rule says
 //
 // Whether a byte was sent is counted below TLS; where it cannot be told (a
 // connection shared by HTTP/2 requests) it counts as sent. An answer longer

@@ -13,8 +13,7 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// script is an upstream that answers its first request as written, and every
-// later one with 201.
+// script is an upstream that answers its first request as written, and every later one with 201.
 func script(t *testing.T, commits *atomic.Int32, first func(net.Conn)) string {
 	t.Helper()
 	return rawAnswers(t, func(conn net.Conn, _ *http.Request) bool {
@@ -27,9 +26,8 @@ func script(t *testing.T, commits *atomic.Int32, first func(net.Conn)) string {
 	})
 }
 
-// TestUpstreamBreaks (promise 3): a request that was sent and not answered
-// completely is unknown, is not executed again, and its half answer is neither
-// passed on as a whole one nor kept.
+// TestUpstreamBreaks (promise 3): a request that was sent and not answered completely is unknown, is not executed again, and its
+// half answer is neither passed on as a whole one nor kept.
 func TestUpstreamBreaks(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 200<<10)
@@ -57,39 +55,40 @@ func TestUpstreamBreaks(t *testing.T) {
 			_, _ = io.Copy(io.Discard, c)
 		}, 502},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			var commits atomic.Int32
-			d := open(t, script(t, &commits, tt.first), func(c *gateway.Config) {
-				if strings.HasPrefix(tt.name, "hangs") && tt.name != "hangs up without a word" {
-					c.AnswerTimeout = 50 * time.Millisecond
-					c.Guard.Policy.MaxRun = 400 * time.Millisecond
-					c.Guard.Policy.Lease = 300 * time.Millisecond
+	for _, way := range ways() {
+		for _, tt := range tests {
+			t.Run(way+" "+tt.name, func(t *testing.T) {
+				t.Parallel()
+				var commits atomic.Int32
+				d := openVia(t, way, script(t, &commits, tt.first), func(c *gateway.Config) {
+					if strings.HasPrefix(tt.name, "hangs") && tt.name != "hangs up without a word" {
+						c.AnswerTimeout = 50 * time.Millisecond
+						c.Guard.Policy.MaxRun = 400 * time.Millisecond
+						c.Guard.Policy.Lease = 300 * time.Millisecond
+					}
+				})
+				got := d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "k")
+				if tt.status == 0 {
+					if got.err == nil {
+						t.Errorf("half an answer came as a whole one: %d, %d bytes", got.status, len(got.body))
+					}
+				} else {
+					check(t, "first", got, tt.status, "outcome-unknown")
+					if word := got.word(); word != "unknown" {
+						t.Errorf("first: Idempotency-Status %q", word)
+					}
+				}
+				check(t, "retry", d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "k"), 409, "outcome-unknown")
+				check(t, "another key", d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "other"), 201, "later")
+				if n := commits.Load(); n != 2 {
+					t.Errorf("upstream saw %d requests, want 2: the first and that with another key", n)
 				}
 			})
-			got := d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "k")
-			if tt.status == 0 {
-				if got.err == nil {
-					t.Errorf("half an answer came as a whole one: %d, %d bytes", got.status, len(got.body))
-				}
-			} else {
-				check(t, "first", got, tt.status, "outcome-unknown")
-				if word := got.word(); word != "unknown" {
-					t.Errorf("first: Idempotency-Status %q", word)
-				}
-			}
-			check(t, "retry", d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "k"), 409, "outcome-unknown")
-			check(t, "another key", d.send(t, http.MethodPost, "/pay", "a=1", "Idempotency-Key", "other"), 201, "later")
-			if n := commits.Load(); n != 2 {
-				t.Errorf("upstream saw %d requests, want 2: the first and that with another key", n)
-			}
-		})
+		}
 	}
 }
 
-// TestUpstreamUnreachable (promise 3): what was never sent is released, and
-// the same key runs as soon as the upstream is there.
+// TestUpstreamUnreachable (promise 3): what was never sent is released, and the same key runs as soon as the upstream is there.
 func TestUpstreamUnreachable(t *testing.T) {
 	t.Parallel()
 	// No connection of another test takes a port of this address while no server has it.
@@ -139,8 +138,7 @@ func TestUpstreamAnswersTwice(t *testing.T) {
 	check(t, "replay", d.send(t, http.MethodPost, "/", "a", "Idempotency-Key", "1"), 201, "first")
 }
 
-// TestUpstreamAnswersEarly: an answer that does not wait for the body is an
-// answer.
+// TestUpstreamAnswersEarly: an answer that does not wait for the body is an answer.
 func TestUpstreamAnswersEarly(t *testing.T) {
 	t.Parallel()
 	target := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {

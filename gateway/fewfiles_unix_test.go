@@ -28,8 +28,7 @@ const (
 	streamFiles      = 400
 )
 
-// serveWithFewFiles is the child: a gateway that may open few files, until its
-// standard input ends.
+// serveWithFewFiles is the child: a gateway that may open few files, until its standard input ends.
 func serveWithFewFiles(t *testing.T, target string, files uint64, set func(*gateway.Config)) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -78,9 +77,8 @@ func startWithFewFiles(t *testing.T, target string) (*door, *exec.Cmd) {
 	return &door{url: "http://" + address, client: newClient(t)}, cmd
 }
 
-// TestFewFilesStreams (promise 8, threats 15, 17 and 18): a gateway with 400
-// file descriptors and no settings of its own serves others next to 600 streams
-// that were abandoned, and comes to its end although they are silent.
+// TestFewFilesStreams (promise 8, threats 15, 17 and 18): a gateway with 400 file descriptors and no settings of its own serves
+// others next to 600 streams that were abandoned, and comes to its end although they are silent.
 func TestFewFilesStreams(t *testing.T) {
 	t.Parallel()
 	if target := os.Getenv(fewFilesUpstream); target != "" {
@@ -111,19 +109,17 @@ func TestFewFilesStreams(t *testing.T) {
 	}
 }
 
-// TestFewFiles (promises 3 and 8): a gateway that runs out of file descriptors
-// says so, runs nothing twice, takes nothing that was not sent for unknown, and
-// recovers.
+// TestFewFiles (promises 3 and 8): a gateway that runs out of file descriptors says so, runs nothing twice, takes nothing that
+// was not sent for unknown, and recovers.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	if target := os.Getenv(fewFilesUpstream); target != "" {
 		serveWithFewFiles(t, target, fewFiles, func(c *gateway.Config) {
-			c.UpstreamIdleTimeout = time.Millisecond // every request dials
 			c.ReadHeaderTimeout, c.IdleTimeout, c.DrainTimeout = time.Hour, time.Hour, time.Millisecond
 		})
 		return
 	}
-	target, acted := counting(t)
+	target, acted := countingWith(t, http.Header{"Connection": {"close"}}) // every request dials
 	d, _ := startWithFewFiles(t, target)
 
 	done := map[string]string{} // key to answer

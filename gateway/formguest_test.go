@@ -13,8 +13,7 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// without sends as a browser does that takes no cookies; "HOST" in a header is replaced
-// for the door's.
+// without sends as a browser does that takes no cookies; "HOST" in a header is replaced for the door's.
 func (d *door) without(t *testing.T, method, path, body string, header ...string) reply {
 	t.Helper()
 	all := []string{"Accept", "text/html"}
@@ -27,9 +26,8 @@ func (d *door) without(t *testing.T, method, path, body string, header ...string
 	return d.send(t, method, path, body, all...)
 }
 
-// TestFormWithoutCookies: a browser that takes no cookies can send a form through the gateway
-// as without it, once, and gets the first answer again (F1, F8). So can a form in a
-// frame of another site's page, which gets none either.
+// TestFormWithoutCookies: a browser that takes no cookies can send a form through the gateway as without it, once, and gets the
+// first answer again (F1, F8). So can a form in a frame of another site's page, which gets none either.
 func TestFormWithoutCookies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// TestFormIdentities: the reader of a form is found again when it is sent, and no other reader
-// else can send it (promise 5).
+// TestFormIdentities: the reader of a form is found again when it is sent, and no other reader else can send it (promise 5).
 func TestFormIdentities(t *testing.T) {
 	t.Parallel()
 	const scoped = "    scope: [{header: X-User}, {cookie: account}]\n"
@@ -168,8 +167,7 @@ func TestWithoutForms(t *testing.T) {
 	}
 }
 
-// TestSharedSecret: gateways of one store take each other's tokens, over a restart
-// too; those of another store do not.
+// TestSharedSecret: gateways of one store take each other's tokens, over a restart too; those of another store do not.
 func TestSharedSecret(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "semel.db")
@@ -191,9 +189,8 @@ func TestSharedSecret(t *testing.T) {
 	check(t, "another store", other.send(t, http.MethodPost, "/invoices", body, header...), http.StatusConflict, "form-stale")
 }
 
-// TestFormWithoutStore: while the store does not answer, pages pass without tokens,
-// nothing is carried out unprotected, and everything works again afterwards
-// (promise 10).
+// TestFormWithoutStore: while the store does not answer, pages pass without tokens, nothing is carried out unprotected, and
+// everything works again afterwards (promise 10).
 func TestFormWithoutStore(t *testing.T) {
 	t.Parallel()
 	store := breakable(t)

@@ -59,8 +59,7 @@ func TestFormIntents(t *testing.T) {
 	}
 }
 
-// TestFormRace: of sendings that race, one is carried out, and all get its answer
-// (promise 1).
+// TestFormRace: of sendings that race, one is carried out, and all get its answer (promise 1).
 func TestFormRace(t *testing.T) {
 	t.Parallel()
 	const racers = 8
@@ -89,8 +88,7 @@ func TestFormRace(t *testing.T) {
 	s.wantPosts(t, 1)
 }
 
-// TestFormRefused: a token that is worth nothing refuses the form, and nothing of it
-// reaches the application (promises 5 and 6).
+// TestFormRefused: a token that is worth nothing refuses the form, and nothing of it reaches the application (promises 5 and 6).
 func TestFormRefused(t *testing.T) {
 	t.Parallel()
 	secret := []byte("0123456789abcdef0123456789abcdef")
@@ -129,8 +127,7 @@ func TestFormRefused(t *testing.T) {
 	}
 }
 
-// TestFormHeaderKey: a key in the header is one as before; a token in it must be
-// good; and neither outranks a token in the form.
+// TestFormHeaderKey: a key in the header is one as before; a token in it must be good; and neither outranks a token in the form.
 func TestFormHeaderKey(t *testing.T) {
 	t.Parallel()
 	s := &shop{}
@@ -173,8 +170,7 @@ func TestFormHeaderKey(t *testing.T) {
 	s.wantPosts(t, 3)
 }
 
-// TestFormBesideDerived: a form with a token is one for as long as the retention,
-// one without within the window.
+// TestFormBesideDerived: a form with a token is one for as long as the retention, one without within the window.
 func TestFormBesideDerived(t *testing.T) {
 	t.Parallel()
 	s := &shop{}

@@ -42,38 +42,37 @@ func TestMarkup(t *testing.T) {
 		xfield = `<input type="hidden" name="_semel" value="T" autocomplete="off" data-semel-token="" />`
 	)
 	for name, c := range map[string]struct{ path, page, want string }{
-		"the page itself":       {"/invoices?x=1", `<form method=post>`, `<form method=post>` + field + "S"},
-		"an empty action":       {"/invoices", `<base href="/orders"><form method=POST action="">`, `<base href="/orders"><form method=POST action="">` + field + "S"},
-		"relative":              {"/a/b", `<form method=post action="../invoices">`, `<form method=post action="../invoices">` + field + "S"},
-		"from the base":         {"/a/b", `<base href="/x/"><form method=post action="../invoices">`, `<base href="/x/"><form method=post action="../invoices">` + field + "S"},
-		"this host":             {"/", `<form method=post action="http://shop.test/invoices">`, `<form method=post action="http://shop.test/invoices">` + field + "S"},
-		"this host by TLS":      {"/", `<form method=post action="https://SHOP.test:443/invoices">`, `<form method=post action="https://SHOP.test:443/invoices">` + field + "S"},
-		"another port":          {"/", `<form method=post action="http://shop.test:81/invoices">`, `<form method=post action="http://shop.test:81/invoices">`},
-		"another host":          {"/", `<form method=post action="//evil.test/invoices">`, `<form method=post action="//evil.test/invoices">`},
-		"as browsers read it":   {"/", "<form method=post action=' \n/in\nvoices'>", "<form method=post action=' \n/in\nvoices'>" + field + "S"},
-		"backslashes":           {"/", `<form method=post action="\\evil.test/invoices">`, `<form method=post action="\\evil.test/invoices">`},
-		"one script for two":    {"/", `<form method=post action=/invoices></form><form method=post action=/invoices>`, `<form method=post action=/invoices>` + field + `</form><form method=post action=/invoices>` + field + "S"},
-		"no script wanted":      {"/", `<form method=post action=/orders>`, `<form method=post action=/orders>` + field},
-		"button to another":     {"/", `<form method=post action=/invoices><button formaction=/orders>`, `<form method=post action=/invoices>` + field + field + `<button formaction=/orders>S`},
-		"button to the same":    {"/", `<form method=post action=/invoices><button formaction=/invoices>`, `<form method=post action=/invoices>` + field + `<button formaction=/invoices>S`},
-		"button that posts":     {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `<input type=submit formmethod=post>S`},
-		"button of another":     {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
-		"button of no such id":  {"/", `<button form='"><b x="' formaction=/orders>`, strings.Replace(named, `"f"`, `"&#34;&gt;&lt;b x=&#34;"`, 1) + `<button form='"><b x="' formaction=/orders>`},
-		"button that only asks": {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
-		"with a query":          {"/", `<form method=post action="/invoices?a=1&amp;b=/../x">`, `<form method=post action="/invoices?a=1&amp;b=/../x">` + field + "S"},
-		"with dots":             {"/", `<form method=post action="/x/../invoices">`, `<form method=post action="/x/../invoices">` + field + "S"},
-		"with a fragment":       {"/", `<form method=post action="/invoices#a">`, `<form method=post action="/invoices#a">` + field + "S"},
-		"from another origin":   {"/", `<base href="https://evil.test/"><form method=post action=/invoices>`, `<base href="https://evil.test/"><form method=post action=/invoices>`},
-		"before and after base": {"/a/b", `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>`, `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>` + field + "S"},
-		"two buttons to another": {
-			"/", `<form id=f method=post action=/orders></form><button form=f formaction=/invoices></button><button form=f formaction=/invoices>`,
-			`<form id=f method=post action=/orders>` + field + `</form>` + named + `<button form=f formaction=/invoices></button>` + named + `<button form=f formaction=/invoices>S`,
-		},
+		"the page itself":              {"/invoices?x=1", `<form method=post>`, `<form method=post>` + field + "S"},
+		"an empty action":              {"/invoices", `<base href="/orders"><form method=POST action="">`, `<base href="/orders"><form method=POST action="">` + field + "S"},
+		"relative":                     {"/a/b", `<form method=post action="../invoices">`, `<form method=post action="../invoices">` + field + "S"},
+		"from the base":                {"/a/b", `<base href="/x/"><form method=post action="../invoices">`, `<base href="/x/"><form method=post action="../invoices">` + field + "S"},
+		"this host":                    {"/", `<form method=post action="http://shop.test/invoices">`, `<form method=post action="http://shop.test/invoices">` + field + "S"},
+		"this host by TLS":             {"/", `<form method=post action="https://SHOP.test:443/invoices">`, `<form method=post action="https://SHOP.test:443/invoices">` + field + "S"},
+		"another port":                 {"/", `<form method=post action="http://shop.test:81/invoices">`, `<form method=post action="http://shop.test:81/invoices">`},
+		"another host":                 {"/", `<form method=post action="//evil.test/invoices">`, `<form method=post action="//evil.test/invoices">`},
+		"as browsers read it":          {"/", "<form method=post action=' \n/in\nvoices'>", "<form method=post action=' \n/in\nvoices'>" + field + "S"},
+		"backslashes":                  {"/", `<form method=post action="\\evil.test/invoices">`, `<form method=post action="\\evil.test/invoices">`},
+		"one script for two":           {"/", `<form method=post action=/invoices></form><form method=post action=/invoices>`, `<form method=post action=/invoices>` + field + `</form><form method=post action=/invoices>` + field + "S"},
+		"no script wanted":             {"/", `<form method=post action=/orders>`, `<form method=post action=/orders>` + field},
+		"button to another":            {"/", `<form method=post action=/invoices><button formaction=/orders>`, `<form method=post action=/invoices>` + field + field + `<button formaction=/orders>S`},
+		"button to the same":           {"/", `<form method=post action=/invoices><button formaction=/invoices>`, `<form method=post action=/invoices>` + field + `<button formaction=/invoices>S`},
+		"button that posts":            {"/", `<form action=/invoices><input type=submit formmethod=post>`, `<form action=/invoices>` + field + `<input type=submit formmethod=post>S`},
+		"button of another":            {"/", `<form id=f method=post action=/x></form><button form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<button form=f formaction=/orders>`},
+		"button of no such id":         {"/", `<button form='"><b x="' formaction=/orders>`, strings.Replace(named, `"f"`, `"&#34;><b x=&#34;"`, 1) + `<button form='"><b x="' formaction=/orders>`},
+		"button that only asks":        {"/", `<form method=get action=/x><button formaction=/orders>`, `<form method=get action=/x><button formaction=/orders>`},
+		"with a query":                 {"/", `<form method=post action="/invoices?a=1&amp;b=/../x">`, `<form method=post action="/invoices?a=1&amp;b=/../x">` + field + "S"},
+		"with dots":                    {"/", `<form method=post action="/x/../invoices">`, `<form method=post action="/x/../invoices">` + field + "S"},
+		"with a fragment":              {"/", `<form method=post action="/invoices#a">`, `<form method=post action="/invoices#a">` + field + "S"},
+		"from another origin":          {"/", `<base href="https://evil.test/"><form method=post action=/invoices>`, `<base href="https://evil.test/"><form method=post action=/invoices>`},
+		"before and after base":        {"/a/b", `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>`, `<form method=post action=invoices></form><base href="/"><form method=post action=invoices>` + field + "S"},
+		"two buttons to another":       {"/", `<form id=f method=post action=/orders></form><button form=f formaction=/invoices></button><button form=f formaction=/invoices>`, `<form id=f method=post action=/orders>` + field + `</form>` + named + `<button form=f formaction=/invoices></button>` + named + `<button form=f formaction=/invoices>S`},
 		"in a template":                {"/", `<template><form method=post action=/invoices></form></template><form method=post action=/invoices>`, `<template><form method=post action=/invoices>` + field + `</form></template><form method=post action=/invoices>` + field + "S"},
 		"an image button":              {"/", `<form method=post action=/orders><input type=IMAGE name="a&amp;b">`, `<form method=post action=/orders>` + field + `<input type="hidden" name="_semel" value="sm1.image.a&amp;b"><input type=IMAGE name="a&amp;b">`},
+		"windows-1251 like UTF-8":      {"/", "<form id=\xD0\xB0&ouml; action=/orders></form><input type=image form=\xD0\xB0&ouml; name=\xC3\xA4 formmethod=post>", "<form id=\xD0\xB0&ouml; action=/orders></form>" + strings.Replace(named, "f\">", "\xD0\xB0&ouml;\">", 1) + "<input type=\"hidden\" name=\"_semel\" value=\"sm1.image.\xC3\xA4\" form=\"\xD0\xB0&ouml;\"><input type=image form=\xD0\xB0&ouml; name=\xC3\xA4 formmethod=post>"},
 		"an image to another":          {"/", `<form id=f method=post action=/x></form><input type=image form=f formaction=/orders>`, `<form id=f method=post action=/x></form>` + named + `<input type="hidden" name="_semel" value="sm1.image." form="f"><input type=image form=f formaction=/orders>`},
 		"an image elsewhere":           {"/", `<form method=post action=/x><input type=image></form><input type=image>`, `<form method=post action=/x><input type=image></form><input type=image>`},
 		"XHTML":                        {"/", `<script src="a" /><![CDATA[a><form method="post" action="/orders">]]><form method="post" action="/orders">`, `<script src="a" /><![CDATA[a><form method="post" action="/orders">]]><form method="post" action="/orders">` + xfield},
+		"XHTML closed":                 {"/", `<form id="&amp;" method="post" action="/orders"/><form method="post" action="/orders"/>`, `<form id="&amp;" method="post" action="/orders"/>` + strings.Replace(xfield, " />", ` form="&amp;" />`, 1) + `<form method="post" action="/orders"/>` + xfield},
 		"XHTML with script":            {"/", `<body><form method="post" action="/invoices" /></body>`, `<body><form method="post" action="/invoices" />` + xfield + "S</body>"},
 		"XHTML without a body":         {"/", `<form method="post" action="/invoices" />`, `<form method="post" action="/invoices" />` + xfield},
 		"a document":                   {"/", `<html><head></head><body><main><form method=post action=/invoices></form></main></body></html>`, `<html><head>S</head><body><main><form method=post action=/invoices>` + field + `</form></main></body></html>`},
@@ -122,8 +121,7 @@ func TestForwardedHost(t *testing.T) {
 	}
 }
 
-// TestTwoButtons: with a token for each of two routes, the one that the button leads
-// to counts, and the application sees neither.
+// TestTwoButtons: with a token for each of two routes, the one that the button leads to counts, and the application sees neither.
 func TestTwoButtons(t *testing.T) {
 	t.Parallel()
 	s := showing("text/html", `<form method=post action=/invoices><button formaction=/orders>`)
@@ -195,8 +193,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestPolicyWithoutHost: where no policy can name the script, there is none, and the
-// tokens are there.
+// TestPolicyWithoutHost: where no policy can name the script, there is none, and the tokens are there.
 func TestPolicyWithoutHost(t *testing.T) {
 	t.Parallel()
 	d := openShop(t, showing("text/html", formPage, http.Header{"Content-Security-Policy": {"script-src 'none'"}}), "", nil)

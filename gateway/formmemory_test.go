@@ -56,8 +56,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// shown returns a function that asks a gateway for the page once, and how many bytes
-// it is given.
+// shown returns a function that asks a gateway for the page once, and how many bytes it is given.
 func shown(tb testing.TB, page string, packed bool) func() int {
 	tb.Helper()
 	body := []byte(page)
@@ -97,9 +96,8 @@ func shown(tb testing.TB, page string, packed bool) func() int {
 	}
 }
 
-// TestFormsNeedLittleMemory: what a form costs does not depend on how many there
-// are. One that leads where another did costs nothing; one that leads elsewhere has
-// to be looked up.
+// TestFormsNeedLittleMemory: what a form costs does not depend on how many there are. One that leads where another did costs
+// nothing; one that leads elsewhere has to be looked up.
 func TestFormsNeedLittleMemory(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts the whole process
 	const few, many = 100, 1000
 	for name, c := range map[string]struct {

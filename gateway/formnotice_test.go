@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// noticeShop answers a form with a redirect that has a page for a body, as Rails
-// does, and shows a page at its end.
+// noticeShop answers a form with a redirect that has a page for a body, as Rails does, and shows a page at its end.
 func noticeShop() *shop {
 	return &shop{
 		page: func(w http.ResponseWriter, r *http.Request) {
@@ -65,8 +64,7 @@ func TestNoticeAfterRedirect(t *testing.T) {
 	}
 }
 
-// TestOwnWords: the words of a rule reach the script and the notice, in the language of
-// the page, and are text whatever they hold.
+// TestOwnWords: the words of a rule reach the script and the notice, in the language of the page, and are text whatever they hold.
 func TestOwnWords(t *testing.T) {
 	t.Parallel()
 	const text = `version: 1

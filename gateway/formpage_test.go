@@ -61,8 +61,7 @@ func plain(t *testing.T, got reply) string {
 	}
 }
 
-// TestPageCodings: a page in a content coding gets its token, and is sent in one
-// that the reader takes.
+// TestPageCodings: a page in a content coding gets its token, and is sent in one that the reader takes.
 func TestPageCodings(t *testing.T) {
 	t.Parallel()
 	long := strings.Replace(formPage, "</body>", strings.Repeat("<p>0123456789 text &amp; more</p>\n", 8000)+"</body>", 1)
@@ -249,8 +248,7 @@ func TestPageIsFresh(t *testing.T) {
 	}
 }
 
-// TestPageStreams: a page that its application flushes arrives piece by piece, and
-// one that breaks off breaks off.
+// TestPageStreams: a page that its application flushes arrives piece by piece, and one that breaks off breaks off.
 func TestPageStreams(t *testing.T) {
 	t.Parallel()
 	for _, coding := range []string{"", "gzip"} {
@@ -337,8 +335,7 @@ func noise(n int) string {
 	return b.String()
 }
 
-// TestPageUnreliable: an upstream that breaks off inside of a page breaks it off
-// for the browser too, with what there was of it.
+// TestPageUnreliable: an upstream that breaks off inside of a page breaks it off for the browser too, with what there was of it.
 func TestPageUnreliable(t *testing.T) {
 	t.Parallel()
 	app := rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
@@ -391,8 +388,7 @@ func TestPageBomb(t *testing.T) { //nolint:paralleltest // it measures the memor
 	}
 }
 
-// TestPageBombInOnePiece: a few bytes of brotli can be a page of any length; what is
-// held back of it stays short.
+// TestPageBombInOnePiece: a few bytes of brotli can be a page of any length; what is held back of it stays short.
 func TestPageBombInOnePiece(t *testing.T) { //nolint:paralleltest // it measures the memory of the process.
 	const size = 24 << 20
 	var bomb bytes.Buffer

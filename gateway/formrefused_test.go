@@ -71,8 +71,7 @@ func TestFormWithoutSecret(t *testing.T) {
 	}
 }
 
-// TestTokenInQuery: a token in the query counts as one in the form, and the
-// application sees neither (promises 1 and 2).
+// TestTokenInQuery: a token in the query counts as one in the form, and the application sees neither (promises 1 and 2).
 func TestTokenInQuery(t *testing.T) {
 	t.Parallel()
 	s := &shop{}
@@ -170,8 +169,7 @@ func TestSecretPause(t *testing.T) {
 	t.Error("every page asks the store")
 }
 
-// TestFormInChunks: a form that comes in chunks goes on with its length, once it is
-// known.
+// TestFormInChunks: a form that comes in chunks goes on with its length, once it is known.
 func TestFormInChunks(t *testing.T) {
 	t.Parallel()
 	s := &shop{}

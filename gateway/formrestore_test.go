@@ -213,8 +213,7 @@ func TestFormOutcomes(t *testing.T) {
 	}
 }
 
-// TestNoticeStyle: the notice has its style under any policy that can be made to let
-// it, and no policy allows more than that.
+// TestNoticeStyle: the notice has its style under any policy that can be made to let it, and no policy allows more than that.
 func TestNoticeStyle(t *testing.T) {
 	t.Parallel()
 	const id = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -253,8 +252,7 @@ func TestNoticeStyle(t *testing.T) {
 	}
 }
 
-// TestStaleOutcome: of a form that was refused the cookie says so, that the script
-// does not send it again in a fresh one.
+// TestStaleOutcome: of a form that was refused the cookie says so, that the script does not send it again in a fresh one.
 func TestStaleOutcome(t *testing.T) {
 	t.Parallel()
 	d := openShop(t, &shop{}, "", nil)
@@ -323,8 +321,7 @@ func TestFormWords(t *testing.T) {
 	}
 }
 
-// TestRestoreStaysHere: the redirect leads to the host that was asked, whatever the
-// path looks like.
+// TestRestoreStaysHere: the redirect leads to the host that was asked, whatever the path looks like.
 func TestRestoreStaysHere(t *testing.T) {
 	t.Parallel()
 	s := answering("<p>Thank you")

@@ -26,8 +26,7 @@ const openRules = formRules + `  - name: open
     form: {field: wish}
 `
 
-// TestStripEverywhere: no application sees a token, whatever the route, and a body
-// without one arrives as it was sent.
+// TestStripEverywhere: no application sees a token, whatever the route, and a body without one arrives as it was sent.
 func TestStripEverywhere(t *testing.T) {
 	t.Parallel()
 	const form, text, json = "application/x-www-form-urlencoded", "text/plain", "application/json"
@@ -115,8 +114,7 @@ func upload(t *testing.T, token string, size int) (contentType string, body []by
 	return w.FormDataContentType(), out.Bytes(), hex.EncodeToString(sum.Sum(nil))
 }
 
-// TestFormUpload: a form with a large file is carried out once, with another
-// boundary too, and passes an unprotected route whole.
+// TestFormUpload: a form with a large file is carried out once, with another boundary too, and passes an unprotected route whole.
 func TestFormUpload(t *testing.T) {
 	t.Parallel()
 	const size = 3 << 20
@@ -159,8 +157,7 @@ func TestFormUpload(t *testing.T) {
 	}
 }
 
-// TestStripStreams: what comes slowly arrives as it comes on a route that is not
-// protected, whatever its length.
+// TestStripStreams: what comes slowly arrives as it comes on a route that is not protected, whatever its length.
 func TestStripStreams(t *testing.T) {
 	t.Parallel()
 	first := make(chan string, 1)

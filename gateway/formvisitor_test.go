@@ -9,10 +9,9 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// TestPlantedVisitor: an attacker who plants the visitor cookie in another's browser gets
-// nothing of that person's, and nothing is carried out in their name (promise 5).
-// Where the browser speaks TLS, a subdomain and a man in the middle of plain http
-// can plant a cookie of any name but one that starts with __Host-.
+// TestPlantedVisitor: an attacker who plants the visitor cookie in another's browser gets nothing of that person's, and nothing is
+// carried out in their name (promise 5). Where the browser speaks TLS, a subdomain and a man in the middle of plain http can plant
+// a cookie of any name but one that starts with __Host-.
 func TestPlantedVisitor(t *testing.T) {
 	t.Parallel()
 	for name, https := range map[string][]string{

@@ -74,9 +74,8 @@ func (d *door) sendFrom(t *testing.T, peer, line string, header ...string) reply
 	return reply{status: res.StatusCode, header: res.Header, body: string(body), err: err}
 }
 
-// TestReadersSeeWhatTheUpstreamSees (promise 5, threats 2, 10 and 13): however a caller spells a
-// header, no part of the gateway tells two requests apart by it that the upstream sees alike, and
-// the upstream sees none apart that the gateway takes for one.
+// TestReadersSeeWhatTheUpstreamSees (promise 5, threats 2, 10 and 13): however a caller spells a header, no part of the gateway
+// tells two requests apart by it that the upstream sees alike, and the upstream sees none apart that the gateway takes for one.
 func TestReadersSeeWhatTheUpstreamSees(t *testing.T) {
 	t.Parallel()
 	spellings := map[string]func(name, value string) []string{

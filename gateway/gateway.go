@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,10 +13,10 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/gateway/internal/scope"
+	"github.com/semel-dev/semel/gateway/watch"
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/recent"
 	"github.com/semel-dev/semel/internal/waiting"
-	"github.com/semel-dev/semel/internal/watch"
 )
 
 // policyPath serves the policy that callers may rely on.
@@ -47,6 +48,7 @@ type Gateway struct {
 	failed    atomic.Pointer[recent.Set]
 	pages     crossorigin.Memory
 	operators Operators
+	busy      busyness
 	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
 	unknown *watch.Unknown
 	// streams ends with the answers to operators that have no end of their own.
@@ -67,7 +69,8 @@ func New(c *Config) (*Gateway, error) {
 	if target != nil && config.Next == nil {
 		g.pages.Ask = g.askPreflight
 	}
-	g.captured.Most = waiting.MostCaptured
+	g.captured.Most, g.captured.Bodies = waiting.MostCaptured, &waiting.Bytes{Most: waiting.MostCaptured}
+	g.busy.rate, g.busy.window = busyRate, busyWindow
 	streams := make(chan struct{})
 	g.streams, g.endStreams = streams, sync.OnceFunc(func() { close(streams) })
 	g.judged, g.keyHeaders = judgedHeaders(config.Rules)
@@ -92,17 +95,9 @@ func New(c *Config) (*Gateway, error) {
 		err = g.reconcileInBackground()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", err, closeAfter(g.guard))
+		return nil, errors.Join(err, g.guard.Close())
 	}
 	return g, nil
-}
-
-// closeAfter closes a guard that was made in vain.
-func closeAfter(guard *semel.Guard) string {
-	if err := guard.Close(); err != nil {
-		return "; " + err.Error()
-	}
-	return ""
 }
 
 // Handler serves callers. It cuts off those that hold a connection and stall.

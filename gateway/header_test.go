@@ -108,8 +108,7 @@ routes:
 	}
 }
 
-// TestMalformedHTTP2: what HTTP/2 can carry and HTTP/1 cannot say is refused,
-// and not said to have been passed on.
+// TestMalformedHTTP2: what HTTP/2 can carry and HTTP/1 cannot say is refused, and not said to have been passed on.
 func TestMalformedHTTP2(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)

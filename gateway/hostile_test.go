@@ -10,9 +10,8 @@ import (
 	"github.com/semel-dev/semel/gateway"
 )
 
-// TestHostilePolicyPage: what the rules file says is text on the page of the
-// policy, which no page may frame and which runs nothing, and whose style is the one
-// that its Content-Security-Policy names.
+// TestHostilePolicyPage: what the rules file says is text on the page of the policy, which no page may frame and which runs
+// nothing, and whose style is the one that its Content-Security-Policy names.
 func TestHostilePolicyPage(t *testing.T) {
 	t.Parallel()
 	target, _ := counting(t)

@@ -21,43 +21,45 @@ func TestNothingFollowsOnAConnectionWithABodyOverdue(t *testing.T) {
 		"HEAD":           {http.MethodHead, "200 OK\r\nContent-Length: 12"},
 		"304 to its GET": {http.MethodGet, "304 Not Modified\r\nContent-Length: 12"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := open(t, rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
-				late := false
-				for {
-					r, err := http.ReadRequest(br)
-					if err != nil {
-						return
+		for _, way := range ways() {
+			t.Run(name+" "+way, func(t *testing.T) {
+				t.Parallel()
+				d := openVia(t, way, rawUpstream(t, func(conn net.Conn, br *bufio.Reader) {
+					late := false
+					for {
+						r, err := http.ReadRequest(br)
+						if err != nil {
+							return
+						}
+						body := "own"
+						if late {
+							body = "stray"
+						}
+						if r.URL.Path == "/late" {
+							late = true
+							fmt.Fprintf(conn, "HTTP/1.1 %s\r\n\r\n", tt.head)
+							continue
+						}
+						fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 					}
-					body := "own"
-					if late {
-						body = "stray"
-					}
-					if r.URL.Path == "/late" {
-						late = true
-						fmt.Fprintf(conn, "HTTP/1.1 %s\r\n\r\n", tt.head)
+				}), nil)
+				header := []string{"Idempotency-Key", "k1"}
+				if tt.method == http.MethodGet {
+					header = []string{"If-None-Match", `"v1"`}
+				}
+				d.send(t, tt.method, "/late", "", header...)
+				for i := range 100 { // a closed connection may still be tried: nothing was sent then
+					got := d.send(t, http.MethodPost, "/orders", "a=1", "Idempotency-Key", fmt.Sprintf("own%d", i))
+					if got.status == http.StatusBadGateway && strings.Contains(got.body, "upstream-unreachable") {
 						continue
 					}
-					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+					if got.status != http.StatusOK || got.body != "own" {
+						t.Errorf("got %d %q", got.status, got.body)
+					}
+					return
 				}
-			}), nil)
-			header := []string{"Idempotency-Key", "k1"}
-			if tt.method == http.MethodGet {
-				header = []string{"If-None-Match", `"v1"`}
-			}
-			d.send(t, tt.method, "/late", "", header...)
-			for i := range 100 { // a closed connection may still be tried: nothing was sent then
-				got := d.send(t, http.MethodPost, "/orders", "a=1", "Idempotency-Key", fmt.Sprintf("own%d", i))
-				if got.status == http.StatusBadGateway && strings.Contains(got.body, "upstream-unreachable") {
-					continue
-				}
-				if got.status != http.StatusOK || got.body != "own" {
-					t.Errorf("got %d %q", got.status, got.body)
-				}
-				return
-			}
-			t.Error("no answer came")
-		})
+				t.Error("no answer came")
+			})
+		}
 	}
 }

@@ -185,6 +185,7 @@ func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Dec
 	g.metrics.beginRoute(route)
 	return func(ctx context.Context, d semelhttp.Decision) {
 		noticeRerun(ctx, &d)
+		g.busy.served.Add(1)
 		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()
 		event := d.Event()
 		event.Door, event.Route = outcomelog.Gateway, route

@@ -243,8 +243,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestConstantMemory (promise 8): what is large passes through a fixed amount
-// of memory; the heap is watched while it does.
+// TestConstantMemory (promise 8): what is large passes through a fixed amount of memory; the heap is watched while it does.
 //
 //nolint:paralleltest // it measures the heap of the whole process.
 func TestConstantMemory(t *testing.T) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -45,8 +48,12 @@ func (g *Gateway) newProxy(target *url.URL, transport http.RoundTripper) http.Ha
 			if semel.ClaimFrom(pr.In.Context()) != nil {
 				acceptDecodable(pr.Out.Header, readsBody(pr.In.Context()))
 			}
-			if _, here := pr.In.Body.(io.Seeker); here || semel.ClaimFrom(pr.In.Context()) != nil {
+			_, here := pr.In.Body.(io.Seeker)
+			if here || semel.ClaimFrom(pr.In.Context()) != nil {
 				delete(pr.Out.Header, "Expect") // the body is here: there is nothing to wait for
+			}
+			if here && pr.Out.Body != nil {
+				pr.Out.Body = pr.In.Body // ReverseProxy wraps it, and inHand would not see what it is
 			}
 		},
 		Transport:    transport,
@@ -112,7 +119,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case !f.sent:
 		semelhttp.Dispose(ctx, semel.StateReleased, f.Error())
-		if exhausted(f.err) {
+		if errors.Is(f.err, syscall.EMFILE) || errors.Is(f.err, syscall.ENFILE) { // no descriptor is left here, which says nothing about the upstream
 			problem.Name, problem.Page = "overloaded", "overloaded"
 			problem.Title, problem.Status = "Too much is going on", http.StatusServiceUnavailable
 		}
@@ -139,12 +146,6 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	semelhttp.WriteProblem(w, r, problem)
 }
 
-// exhausted reports whether this process, or the machine, has no file
-// descriptor left, which says nothing about the upstream.
-func exhausted(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
-}
-
 // bufferPool lends httputil.ReverseProxy the memory it copies bodies through.
 type bufferPool struct{ pool sync.Pool }
 
@@ -163,7 +164,72 @@ func (p *bufferPool) Put(b []byte) {
 	}
 }
 
-// drainContext outlives ctx by d.
-func drainContext(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), d)
+// releasing holds the conditions under which an answer means that nothing happened.
+type releasing struct {
+	when *rules.ReleasedWhen
+	path string // of the request as the caller sent it
+}
+
+type releasingKey struct{}
+
+// rememberReleasing lets [release] judge the upstream's answers by the rule.
+func rememberReleasing(when *rules.ReleasedWhen, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := context.WithValue(r.Context(), releasingKey{}, releasing{when, r.URL.Path})
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// readsBody reports whether the rule of the request looks into the body of the answer.
+func readsBody(ctx context.Context) bool {
+	rule, ok := ctx.Value(releasingKey{}).(releasing)
+	return ok && rule.when.Pointer != ""
+}
+
+// says reports whether the body has what the rule looks for; body is nil if it is not known.
+func (r *releasing) says(body []byte) bool {
+	if r.when.Pointer == "" {
+		return true
+	}
+	found, ok := lookUp(parseJSON(body), r.when.Pointer)
+	switch {
+	case !ok:
+		return false
+	case len(r.when.Equals) == 0:
+		return !saysNothing(found)
+	}
+	return slices.ContainsFunc(r.when.Equals, func(want any) bool { return equals(found, want) })
+}
+
+// saysNothing reports whether applications say by this value that all went well.
+func saysNothing(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case json.Number:
+		return equals(v, 0.0)
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return value == nil
+}
+
+// release disposes of a claim whose rule has released_when. body is the answer's, or nil
+// if it is too long or the rule does not look at it.
+func release(res *http.Response, body []byte) {
+	ctx := res.Request.Context()
+	rule, ok := ctx.Value(releasingKey{}).(releasing)
+	if !ok {
+		return
+	}
+	switch location := res.Header.Get("Location"); {
+	case rule.when.Holds(rule.path, res.StatusCode, res.Header) && rule.says(body):
+		semelhttp.Dispose(ctx, semel.StateReleased, "released_when of the rule holds for "+res.Status)
+	case rule.when.None && location != "" && res.StatusCode >= 300 && res.StatusCode < 400:
+		semelhttp.Dispose(ctx, semel.StateCompleted, "")
+	}
 }

@@ -28,7 +28,7 @@ func (s *register) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *register) take() []string {
+func (s *register) takeAsked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := s.asked
@@ -66,9 +66,8 @@ func repetitions() []repetition {
 	}
 }
 
-// TestQuestionsAreAboutTheReplay (promises 3 and 5): whatever the key is made of,
-// a question that the rules accept asks for every repetition what it would ask for
-// the first request. What a repetition could say differently is refused.
+// TestQuestionsAreAboutTheReplay (promises 3 and 5): whatever the key is made of, a question that the rules accept asks for every
+// repetition what it would ask for the first request. What a repetition could say differently is refused.
 func TestQuestionsAreAboutTheReplay(t *testing.T) {
 	t.Parallel()
 	keys := map[string]string{
@@ -103,9 +102,9 @@ func TestQuestionsAreAboutTheReplay(t *testing.T) {
 				}
 				send(r.first)
 				send(r.first)
-				want := s.take()
+				want := s.takeAsked()
 				got := send(r.later)
-				now := s.take()
+				now := s.takeAsked()
 				if got.word() != "replayed" {
 					continue // another intent, or refused
 				}

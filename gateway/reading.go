@@ -13,10 +13,9 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// Applications differ in how they read a path. A request whose path falls under
-// one rule as it is written, and under another, or stricter, one as some
-// application may read it, could slip past a rule: it is refused. Everything
-// else is passed on as it came; most paths have only one reading.
+// Applications differ in how they read a path. A request whose path falls under one rule as it is written, and under another, or
+// stricter, one as some application may read it, could slip past a rule: it is refused. Everything else is passed on as it came;
+// most paths have only one reading.
 
 const (
 	// maxReadingBytes bounds a path of which there are several readings.
@@ -66,8 +65,7 @@ func withoutParameters(p string) string {
 // decoded takes one layer of escapes away; what is none stays.
 func decoded(p string) string { return decode(p, false) }
 
-// decode is decoded, where keepSlashes says that what a slash or backslash was
-// escaped for stays inside of its segment.
+// decode is decoded, where keepSlashes says that what a slash or backslash was escaped for stays inside of its segment.
 func decode(p string, keepSlashes bool) string {
 	if !strings.Contains(p, "%") {
 		return p
@@ -122,8 +120,7 @@ func shortest(p string) string {
 	return string(out)
 }
 
-// plainText writes what looks alike alike: compatibility forms, composed or
-// not, capitals.
+// plainText writes what looks alike alike: compatibility forms, composed or not, capitals.
 func plainText(p string) string { return strings.ToLower(norm.NFKC.String(p)) }
 
 // plainTexts applies plainText to several paths. A segment that they share is folded once: no normal
@@ -148,10 +145,9 @@ func plainTexts(paths []string) ([]string, bool) {
 	return plain, true
 }
 
-// readings returns the paths that applications may read in an escaped one, each
-// once, without empty and dot segments. They are not escaped: an escape that
-// is left in one is literal. A slash at the end stays if it counts. It reports
-// false for more than maxReadings, or maxReadingsBytes.
+// readings returns the paths that applications may read in an escaped one, each once, without empty and dot segments. They are
+// not escaped: an escape that is left in one is literal. A slash at the end stays if it counts. It reports false for more than
+// maxReadings, or maxReadingsBytes.
 func readings(escaped string, slashCounts bool) ([]string, bool) {
 	found, size := []string{escaped}, len(escaped)
 	for _, fold := range foldings() {
@@ -181,8 +177,7 @@ func cleaned(p string, slashCounts bool) string {
 	return clean
 }
 
-// oneReading reports whether all applications read the path alike, but for the
-// segments that ServeMux resolves too.
+// oneReading reports whether all applications read the path alike, but for the segments that ServeMux resolves too.
 func oneReading(escaped string) bool {
 	for i := range len(escaped) {
 		switch c := escaped[i]; {
@@ -288,9 +283,8 @@ func (rt *router) read(r *http.Request, method, path string) *route {
 	return rt.find(&read)
 }
 
-// stricter reports whether the rule that an application's reading falls under
-// protects the request more than, or otherwise than, the one that it is
-// treated by.
+// stricter reports whether the rule that an application's reading falls under protects the request more than, or otherwise than,
+// the one that it is treated by.
 func (l *lenient) stricter(found, strict *route, method string, r *http.Request) bool {
 	there, here := found.protects(method), strict.protects(r.Method)
 	switch {
@@ -318,9 +312,8 @@ func changes(method string) bool {
 	return true
 }
 
-// readMethods returns the methods that applications may take the request for:
-// its own, that in capitals, and the one that headers name, and whether these
-// agree on one.
+// readMethods returns the methods that applications may take the request for: its own, that in capitals, and the one that headers
+// name, and whether these agree on one.
 func readMethods(r *http.Request) (methods []string, agree bool) {
 	methods = []string{r.Method}
 	if upper := strings.ToUpper(r.Method); upper != r.Method {

@@ -37,8 +37,7 @@ func applications() map[string]func(string) string {
 	}
 }
 
-// FuzzReadings: every application's reading is among ours, whose number is
-// bounded, and none leaves the root.
+// FuzzReadings: every application's reading is among ours, whose number is bounded, and none leaves the root.
 func FuzzReadings(f *testing.F) {
 	for _, p := range []string{"/pay", "/a/..;x/pay", "/a%2F..%2Fpay;b%2Fc", "/%252e%252e%5Cpay%00;x", "/%c0%af%e0%80%af%f0%80%80%af%3F%23", "//%2f/./;/", "/é%CC%81"} {
 		f.Add(p)

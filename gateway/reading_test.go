@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// sendRaw sends a request line and header lines as they are, and returns the
-// answer.
+// sendRaw sends a request line and header lines as they are, and returns the answer.
 func (d *door) sendRaw(t *testing.T, line string, header ...string) reply {
 	t.Helper()
 	conn := dial(t, d)
@@ -46,10 +45,8 @@ routes:
   - {name: capital, match: {path: "/Case"}}
 `
 
-// TestReadings: no request slips past a rule by a path, a host or a method that
-// the application reads as the one under the rule: it falls under the rule as
-// well (key-missing), or is refused (ambiguous-request). Whatever has one
-// reading passes, as it came.
+// TestReadings: no request slips past a rule by a path, a host or a method that the application reads as the one under the rule:
+// it falls under the rule as well (key-missing), or is refused (ambiguous-request). Whatever has one reading passes, as it came.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	target := upstream(t, func(w http.ResponseWriter, r *http.Request) {

@@ -66,8 +66,7 @@ func (b *bank) will(status int, body string) {
 	}
 }
 
-// TestReconcile (promise 3): an unknown outcome is looked up in the upstream;
-// what it does not say for sure stays unknown.
+// TestReconcile (promise 3): an unknown outcome is looked up in the upstream; what it does not say for sure stays unknown.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
@@ -179,8 +178,7 @@ func TestReconcileUnreachable(t *testing.T) {
 	}
 }
 
-// TestRerun: where a rule, or the policy of requests without a rule, says that
-// twice does no harm, unknown runs again.
+// TestRerun: where a rule, or the policy of requests without a rule, says that twice does no harm, unknown runs again.
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	for _, byRule := range []bool{true, false} {
@@ -209,8 +207,7 @@ func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.moved.Lo
 
 func (c *clock) add(d time.Duration) { c.moved.Add(int64(d)) }
 
-// TestCallerGoesAway: the work outlives the connection, and the retry gets its
-// answer.
+// TestCallerGoesAway: the work outlives the connection, and the retry gets its answer.
 func TestCallerGoesAway(t *testing.T) {
 	t.Parallel()
 	arrived, goOn := make(chan struct{}), make(chan struct{})

@@ -36,8 +36,7 @@ func TestUnsentIsNotARerun(t *testing.T) {
 	}
 }
 
-// closedPort returns an address that refuses connections until listen is called, and
-// that no other program can take until then.
+// closedPort returns an address that refuses connections until listen is called, and that no other program can take until then.
 func closedPort(t *testing.T) (address string, listen func() net.Listener) {
 	t.Helper()
 	must := func(err error) {

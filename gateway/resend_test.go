@@ -18,12 +18,11 @@ import (
 
 type connKey struct{}
 
-// TestOneCommitOnDyingConnection (promises 1 and 3): an upstream that commits
-// and then loses the reused connection before it answered has committed once,
-// because net/http must not send the request again on its own.
+// TestOneCommitOnDyingConnection (promises 1 and 3): an upstream that commits and then loses the reused connection before it
+// answered has committed once, because net/http must not send the request again on its own.
 func TestOneCommitOnDyingConnection(t *testing.T) {
 	t.Parallel()
-	for _, protocol := range []string{"http/1.1", "h2"} {
+	for _, protocol := range append(ways(), "h2") {
 		for _, header := range []string{"", "Idempotency-Key", "X-Idempotency-Key", "idempotency-key"} {
 			for _, body := range []string{"", "a=1"} {
 				t.Run(protocol+" header="+header+" body="+body, func(t *testing.T) {
@@ -61,7 +60,7 @@ func oneCommit(t *testing.T, protocol, header, body string) {
 		server.Start()
 	}
 	t.Cleanup(server.Close)
-	d := open(t, server.URL, func(c *gateway.Config) {
+	d := openVia(t, protocol, server.URL, func(c *gateway.Config) {
 		if protocol == "h2" {
 			roots := x509.NewCertPool()
 			roots.AddCert(server.Certificate())
@@ -85,8 +84,7 @@ func oneCommit(t *testing.T, protocol, header, body string) {
 	}
 }
 
-// TestKeyReachesUpstream looks at the bytes on the wire: the disguise of the
-// header is one for net/http alone.
+// TestKeyReachesUpstream looks at the bytes on the wire: the disguise of the header is one for net/http alone.
 func TestKeyReachesUpstream(t *testing.T) {
 	t.Parallel()
 	heads := make(chan string, 1)

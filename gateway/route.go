@@ -2,18 +2,25 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/gateway/internal/scope"
 	"github.com/semel-dev/semel/internal/browserkey"
+	"github.com/semel-dev/semel/internal/recent"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -30,8 +37,7 @@ type route struct {
 	status     http.Handler // answers with the outcome of a request
 	policy     semel.Policy
 	derived    semel.Policy // of derived keys
-	// unattended is the policy without a caller who asks; its OnUnknown is
-	// semel.Reconcile where the rule says so.
+	// unattended is the policy of the background; its OnUnknown is semel.Reconcile where the rule says so.
 	unattended semel.Policy
 	// form is the route as the forms see it.
 	form forms.Route
@@ -102,7 +108,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		}
 	}
 	if rule.Form != nil {
-		built.form.MaxResponse = m.PublishedPolicy().MaxResponseBytes
+		built.form.MaxResponse = policyOf(m).MaxResponseBytes
 		if handler, err = g.formHandler(built, guard, from, *options, handler, proxy); err != nil {
 			return nil, err
 		}
@@ -191,8 +197,7 @@ func on5xx(v rules.On5xx) semelhttp.On5xx {
 	return semelhttp.ReleaseOn5xx
 }
 
-// keySource returns where the rule says that the key comes from. A key that is derived is for
-// requests without one.
+// keySource returns where the rule says that the key comes from. A key that is derived is for requests without one.
 func keySource(rule *rules.Route) semelhttp.KeySource {
 	k := &rule.Key
 	var source semelhttp.KeySource
@@ -213,8 +218,7 @@ func derivedSource(d *rules.Derive) semelhttp.KeySource {
 	return &querySource{semelhttp.Derived(semelhttp.DerivedKey{Fields: d.Fields, Cookies: d.Cookies, Headers: d.Headers})}
 }
 
-// querySource makes the query part of a derived key: the same form sent to
-// another query is another wish.
+// querySource makes the query part of a derived key: the same form sent to another query is another wish.
 type querySource struct{ semelhttp.KeySource }
 
 // Key implements semelhttp.KeySource.
@@ -283,9 +287,8 @@ func add(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	return nil
 }
 
-// find returns the most specific route. It looks at the path as ServeMux
-// cleans it, so that "//orders", "/x/../orders" and "/x/%2e%2e/orders" do not
-// slip past a rule; the request itself is passed on as it came.
+// find returns the most specific route. It looks at the path as ServeMux cleans it, so that "//orders", "/x/../orders" and
+// "/x/%2e%2e/orders" do not slip past a rule; the request itself is passed on as it came.
 func (rt *router) find(r *http.Request) *route {
 	if rt.mux == nil {
 		return rt.fallback
@@ -317,14 +320,12 @@ func plainHost(host string) string {
 	return name
 }
 
-// plainPath returns an escaped path with its dots written out, for which
-// applications take them too.
+// plainPath returns an escaped path with its dots written out, for which applications take them too.
 func plainPath(raw string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(raw, "%2e", "."), "%2E", ".")
 }
 
-// cleanPath returns the escaped path by which the route was found: ServeMux
-// looks at it without empty and dot segments.
+// cleanPath returns the escaped path by which the route was found: ServeMux looks at it without empty and dot segments.
 func cleanPath(escaped string) string {
 	plain := plainPath(escaped)
 	clean := path.Clean("/" + plain)
@@ -332,4 +333,81 @@ func cleanPath(escaped string) string {
 		clean += "/"
 	}
 	return clean
+}
+
+// noticeReruns returns what says once, for a route on which a failure releases, that an intent ran again after one: where the
+// application can fail after its effect, that was a second effect. It remembers failed intents in bounded memory.
+func (g *Gateway) noticeReruns(rule *rules.Route) func(context.Context, *semelhttp.Decision) {
+	if rule.On5xx != rules.Release5xx {
+		return func(context.Context, *semelhttp.Decision) {}
+	}
+	var once sync.Once
+	return func(ctx context.Context, d *semelhttp.Decision) {
+		if !d.Executed {
+			return
+		}
+		if failed := g.failed.Load(); failed != nil && failed.Has(d.Digest) {
+			once.Do(func() {
+				g.log.LogAttrs(ctx, slog.LevelWarn, "a request that had failed was executed again: on_5xx: release takes a failure for \"nothing happened\"; "+
+					"if the application can fail after its effect, write preset: payments or on_5xx: unknown (said once for each route)",
+					slog.String("route", rule.Name), slog.Int("status", d.Status))
+			})
+		}
+		if d.Outcome == outcomelog.Released && d.Status >= http.StatusInternalServerError && d.Status != http.StatusBadGateway && d.Status != http.StatusGatewayTimeout {
+			// A released 502 or 504 is the gateway's own: nothing was sent.
+			if g.failed.Load() == nil {
+				g.failed.CompareAndSwap(nil, new(recent.Set))
+			}
+			g.failed.Load().Add(d.Digest)
+		}
+	}
+}
+
+// formsView is the gateway as package forms sees it. It implements forms.Gateway.
+type formsView struct{ g *Gateway }
+
+func (v formsView) Find(host string, target *url.URL) *forms.Route {
+	found := v.g.router.find(&http.Request{Method: http.MethodPost, Host: host, URL: target})
+	if found == v.g.router.fallback {
+		return nil
+	}
+	return &found.form
+}
+
+func (v formsView) Nearest(path string) string { return nearestPath(v.g.router.all, path) }
+
+func (v formsView) FailBody(w http.ResponseWriter, r *http.Request, err error) {
+	v.g.fail(w, r, &failure{class: failureCallerCancelled, err: err})
+}
+
+func (g *Gateway) formsConfig() *forms.Config {
+	c := &forms.Config{
+		Secrets: g.config.FormSecrets, MaxPageBytes: g.config.MaxPageBytes, Guard: g.guard, Log: g.log,
+		Pages: g.metrics.pages, Tokens: g.metrics.formTokens, Notices: g.notices,
+	}
+	if g.config.Rules != nil {
+		c.Rules = g.config.Rules.Routes
+	}
+	return c
+}
+
+// FormUnprotected is the State of a [PageForm] that no rule takes, or one without form.
+const FormUnprotected = forms.Unprotected
+
+// Readers of a page that a form's Reader names where nothing of the application's identifies them.
+const (
+	ReaderNone    = forms.ReaderNone
+	ReaderVisitor = forms.ReaderVisitor
+)
+
+// PageForm is a form of a page, or a button of one that leads elsewhere than it.
+type PageForm = forms.PageForm
+
+// PageForms lists the forms of a page as the gateway would treat them. The request is the one that got the page, header and body
+// are those of its answer, without content coding. Of a page that is longer than the config's MaxPageBytes it lists the forms
+// that the gateway would see. The error says why the gateway passes a page on as it is, or that its forms cannot be read.
+func (g *Gateway) PageForms(r *http.Request, header http.Header, body io.Reader) ([]PageForm, error) {
+	r = r.Clone(r.Context())
+	(&forwarding{trusted: g.config.TrustedProxies}).settle(r)
+	return forms.Inspect(formsView{g}, g.formsConfig(), r, header, body)
 }

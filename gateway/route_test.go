@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -14,11 +15,18 @@ import (
 // counting is an upstream that says how often it acted.
 func counting(t *testing.T) (string, *atomic.Int32) {
 	t.Helper()
+	return countingWith(t, http.Header{})
+}
+
+// countingWith also sends this header.
+func countingWith(t *testing.T, header http.Header) (string, *atomic.Int32) {
+	t.Helper()
 	var n atomic.Int32
 	return upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return // half a request: an application does not act on it
 		}
+		maps.Copy(w.Header(), header)
 		w.WriteHeader(http.StatusCreated)
 		_, _ = fmt.Fprint(w, n.Add(1))
 	}), &n

@@ -1,14 +1,18 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"log"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/internal/waiting"
 )
 
 // unmetAfter is the time after the start when the log names the routes that nothing
@@ -50,6 +54,31 @@ func (g *Gateway) logUnmet(ctx context.Context) {
 	}
 }
 
+// The rate of requests with a key, a second, and for how long, from which on a gateway is busy.
+const (
+	busyRate   = 2000
+	busyWindow = 10 * time.Second
+)
+
+// busyness counts the requests with a key.
+type busyness struct {
+	served atomic.Int64
+	rate   int64
+	window time.Duration
+}
+
+// adviseWhenBusy logs the advice of the config once the gateway is busy. It ends with that, or with ctx.
+func (g *Gateway) adviseWhenBusy(ctx context.Context) {
+	for before := g.busy.served.Load(); waiting.Sleep(ctx, g.busy.window) && ctx.Err() == nil; {
+		now := g.busy.served.Load()
+		if perSecond := (now - before) * int64(time.Second) / int64(g.busy.window); perSecond > g.busy.rate {
+			g.log.LogAttrs(ctx, slog.LevelInfo, "this gateway is busy", slog.String("advice", g.config.BusyAdvice), slog.Int64("keyed_per_second", perSecond))
+			return
+		}
+		before = now
+	}
+}
+
 // nearestPath returns the path of the rule with POST that was probably meant for
 // the path, "" for none: one that is nearly spelled like it, or ends like it.
 func nearestPath(all []*route, path string) string {
@@ -69,4 +98,32 @@ func nearestPath(all []*route, path string) string {
 		}
 	}
 	return ""
+}
+
+// quietly returns an error's text without what it quotes. net/http quotes the
+// bytes of an answer or a request that it cannot read, and those may hold a
+// secret; logs and notes get the rest.
+func quietly(err error) string { return unquoted(err.Error()) }
+
+// unquoted cuts a text before its first quotation.
+func unquoted(text string) string {
+	said, _, quotes := strings.Cut(text, `"`)
+	if !quotes {
+		return text
+	}
+	return strings.TrimRight(said, " :(") + " (what it quotes is left out)"
+}
+
+// newErrorLog is for what net/http has to say, at debug level.
+func newErrorLog(to *slog.Logger) *log.Logger {
+	return log.New(&quietWriter{under: slog.NewLogLogger(to.Handler(), slog.LevelDebug)}, "", 0)
+}
+
+// quietWriter gets one message at a time.
+type quietWriter struct{ under *log.Logger }
+
+// Write implements io.Writer.
+func (w *quietWriter) Write(line []byte) (int, error) {
+	w.under.Print(unquoted(string(bytes.TrimRight(line, "\n"))))
+	return len(line), nil
 }

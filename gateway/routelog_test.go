@@ -1,20 +1,22 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
-	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
 )
 
-// TestFormsWithoutARule (F1): a form that no rule takes is named once, with the rule
-// that was probably meant; the routes are logged at the start, and those that nothing
-// met at the end.
+// TestFormsWithoutARule (F1): a form that no rule takes is named once, with the rule that was probably meant; the routes are logged
+// at the start, and those that nothing met at the end.
 func TestFormsWithoutARule(t *testing.T) {
 	t.Parallel()
 	var lines safeBuffer
@@ -57,8 +59,7 @@ routes:
 	}
 }
 
-// TestUnmatchedFormsAreBounded (promise 8): a page with ever new forms does not fill
-// the log, or the memory.
+// TestUnmatchedFormsAreBounded (promise 8): a page with ever new forms does not fill the log, or the memory.
 func TestUnmatchedFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	var lines safeBuffer
@@ -80,54 +81,84 @@ func TestUnmatchedFormsAreBounded(t *testing.T) {
 	}
 }
 
-// TestPagesThatLackSomethingAreLogged: a page that cannot be rewritten, or that cannot
-// have the script, is logged once for its route, with what to do, however many pages
-// are like it.
-func TestPagesThatLackSomethingAreLogged(t *testing.T) {
+// TestPagesAreProtectedOrLogged: a form that a browser would show has its token, or its page arrives as it is and is logged
+// once. Pages without such a form are not logged.
+func TestPagesAreProtectedOrLogged(t *testing.T) {
 	t.Parallel()
-	const form = `<form method=post action=/orders></form>`
-	pages := map[string]struct{ header, value, page, want string }{
-		"/policy":    {"", "", `<meta http-equiv=Content-Security-Policy content="default-src 'none'">` + form, "no guard script\" page=/policy/{…} reason=\"its Content-Security-Policy"},
-		"/comment":   {"", "", form + `<!-- `, "no guard script\" page=/comment/{…} reason=\"it has no end of a body"},
-		"/plaintext": {"", "", `<form method=post action=/notes></form><plaintext>`, "no guard script\" page=/plaintext/{…}"},
-		"/xhtml":     {"Content-Type", "application/xhtml+xml", `<form method="post" action="/wishes" />`, "no guard script\" page=/xhtml/{…}"},
-		"/charset":   {"Content-Type", "text/html; charset=utf-16", form, "sending them twice is not safe\" page=/charset/{…} reason=\"its charset"},
-		"/coding":    {"Content-Encoding", "gzip", form, "sending them twice is not safe\" page=/coding/{…} reason=\"its Content-Encoding"},
-		"/long":      {"", "", form + strings.Repeat("x", 80<<10), "sending them twice is not safe\" page=/long/{…} reason=\"it is longer"},
-		"/deep":      {"", "", form + strings.Repeat("<svg>", 600), "sending them twice is not safe\" page=/deep/{…} reason=\"its elements"},
-		"/tag":       {"", "", `<form title="` + strings.Repeat("x", 64<<10) + `" method=post action=/orders></form>`, "sending them twice is not safe\" page=/tag/{…} reason=\"its elements are nested"},
-		"/wish":      {"Cache-Control", "no-transform", form, ""},
-		"/whole":     {"", "", form, ""},
-		"/frames":    {"", "", `<frameset><frame src=/a></frameset>`, ""},
+	const form, scripted = `<form method="post" action="/orders"><p/></form>`, `<form method="post" action="/invoices"></form>`
+	xhtml := http.Header{"Content-Type": {"application/xhtml+xml"}}
+	const utf16 = "<\x00?\x00x\x00m\x00l\x00 \x00?\x00>\x00<\x00f\x00o\x00r\x00m\x00"
+	for name, c := range map[string]struct {
+		header http.Header // besides Content-Type: text/html
+		page   string
+		want   string // of the log
+		tokens int
+	}{
+		"a prefix":                 {xhtml, `<h:form xmlns:h="http://www.w3.org/1999/xhtml" method="post" action="/orders"></h:form>`, "a namespace prefix", 0},
+		"a prefix that asks":       {xhtml, `<h:form xmlns:h="http://www.w3.org/1999/xhtml" action="/orders"></h:form>`, "", 0},
+		"a prefix that leads away": {xhtml, `<h:form xmlns:h="http://www.w3.org/1999/xhtml" method="post" action="//x.test"></h:form>`, "", 0},
+		"a prefix of a button":     {xhtml, `<h:form action="/x"><h:button formmethod="post" formaction="/orders"/></h:form>`, "a namespace prefix", 0},
+		"a prefix in HTML":         {nil, `<h:form method="post" action="/orders"></h:form>`, "", 0},
+		"a form in an entity":      {xhtml, `<!DOCTYPE html [<!ENTITY f '` + form + `'>]><html>&f;</html>`, "an entity", 0},
+		"a form in a form":         {xhtml, `<form><p/>` + form + `</form>`, "", 1},
+		"UTF-16":                   {http.Header{"Content-Type": {"text/html; charset=utf-16; x"}}, form, "its charset", 0},
+		"UTF-16 without a mark":    {nil, utf16, "its charset", 0},
+		"an XML declaration":       {nil, `<?xml version="1.0" encoding="ISO-2022-JP"?>` + form, "its charset", 0},
+		"the same in XHTML":        {xhtml, `<?xml version="1.0" encoding="ISO-2022-JP"?>` + form, "its charset", 0},
+		"no Content-Type":          {http.Header{"Content-Type": nil}, `<!doctype html>` + form, "", 1},
+		"no Content-Type, no page": {http.Header{"Content-Type": nil}, `{"a": "` + form + `"}`, "", 0},
+		"an unknown coding":        {http.Header{"Content-Encoding": {"dcb"}}, form, "its Content-Encoding", 0},
+		"a part":                   {http.Header{"Content-Range": {"bytes 0-9/99"}}, form, "a part of a page", 0},
+		"a template":               {nil, `<template>` + form + `</template><template shadowrootmode=open>` + form + `</template>`, "", 2},
+		"svg":                      {nil, `<svg><foreignObject>` + form + `</foreignObject></svg>`, "", 1},
+		"a frameset":               {nil, `<frameset><noframes>` + form + `</noframes></frameset>`, "", 0},
+		"CDATA in HTML":            {nil, `<![CDATA[>` + form + `]]>`, "", 1},
+		"a comment":                {nil, `<!-- ` + form, "", 0},
+		"a policy":                 {nil, `<meta http-equiv=Content-Security-Policy content="default-src 'none'">` + scripted, "reason=\"its Content-Security-Policy", 1},
+		"a comment that is open":   {nil, scripted + `<!-- `, "no guard script\" page=/a/{…} reason=\"it has no end of a body", 1},
+		"plaintext":                {nil, scripted + `<plaintext>`, "no guard script", 1},
+		"XHTML without a body":     {xhtml, scripted, "no guard script", 1},
+		"a long page":              {nil, form + strings.Repeat("x", 80<<10), "not safe\" page=/a/{…} reason=\"it is longer", 1},
+		"a deep page":              {nil, form + strings.Repeat("<svg>", 600), "its elements are nested", 1},
+		"a long tag":               {nil, `<form title="` + strings.Repeat("x", 64<<10) + `" method=post action=/orders></form>`, "its elements are nested", 0},
+		"no-transform":             {http.Header{"Cache-Control": {"no-transform"}}, form, "", 0},
+		"a tag that is cut off":    {nil, form[:30], "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lines safeBuffer
+			d := openShop(t, &shop{page: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				maps.Copy(w.Header(), c.header)
+				_, _ = io.WriteString(w, c.page)
+			}}, "", func(c *gateway.Config) { c.Logger, c.MaxPageBytes = slog.New(slog.NewTextHandler(&lines, nil)), 80<<10 })
+			for _, path := range []string{"/a/1", "/a/1", "/a/2", "/more"} {
+				got := d.send(t, http.MethodGet, path, "", "Accept", "text/html")
+				if n := strings.Count(got.body, `value="sm1.`); n != c.tokens || n == 0 && got.body != c.page {
+					t.Errorf("got %d tokens, want %d, in %q", n, c.tokens, got.body)
+				}
+			}
+			text := lines.String()
+			if n := strings.Count(text, "level=WARN"); (n == 1) != (c.want != "") || n > 1 || !strings.Contains(text, c.want) {
+				t.Errorf("%d lines in the log, want %q:\n%s", n, c.want, text)
+			}
+		})
 	}
+}
+
+// TestPagesAreLoggedForEachRoute: pages that lack their tokens are logged once for each route that their forms lead to.
+func TestPagesAreLoggedForEachRoute(t *testing.T) {
+	t.Parallel()
 	var lines safeBuffer
-	d := open(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		page := pages[path.Dir(r.URL.Path)]
-		if page.header != "" {
-			w.Header().Set(page.header, page.value)
-		}
-		_, _ = io.WriteString(w, page.page)
-	}), func(c *gateway.Config) {
-		c.Logger, c.MaxPageBytes = slog.New(slog.NewTextHandler(&lines, nil)), 80<<10
-		c.Rules = parse(t, `
-version: 1
-routes:
-  - {name: orders, match: {path: /orders}, form: true}
-  - {name: notes, match: {path: /notes}, form: true}
-  - {name: wishes, match: {path: /wishes}, form: true}
-`)
-	})
-	for path := range pages {
-		for _, page := range []string{"/1", "/1", "/2", "/more"} {
-			d.send(t, http.MethodGet, path+page, "", "Accept", "text/html")
-		}
+	d := openShop(t, &shop{page: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/xhtml+xml")
+		_, _ = fmt.Fprintf(w, `<h:form method="post" action=%q/>`, r.URL.Path)
+	}}, "", func(c *gateway.Config) { c.Logger = slog.New(slog.NewTextHandler(&lines, nil)) })
+	for _, path := range []string{"/orders", "/invoices", "/orders", "/invoices"} {
+		d.send(t, http.MethodGet, path, "", "Accept", "text/html")
 	}
-	text := lines.String()
-	for path, page := range pages {
-		if n := strings.Count(text, "page="+path+"/"); page.want == "" && n != 0 || page.want != "" && (n != 1 || !strings.Contains(text, page.want)) {
-			t.Errorf("%s: %d lines in the log, want %q:\n%s", path, n, page.want, text)
-		}
+	if text := lines.String(); strings.Count(text, "level=WARN") != 2 || strings.Count(text, "<h:form>), or with an entity that holds markup\" route=orders\n") != 1 {
+		t.Errorf("the log says\n%s", text)
 	}
 }
 
@@ -179,5 +210,34 @@ func TestOneFieldDiffers(t *testing.T) {
 				s.wantPosts(t, len(sent))
 			}
 		})
+	}
+}
+
+// TestBusyAdvice: a busy gateway logs its advice once, and an idle one does not.
+func TestBusyAdvice(t *testing.T) {
+	t.Parallel()
+	var lines safeBuffer
+	g := must.Get(gateway.New(&gateway.Config{
+		Upstream: upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }), Store: store(t),
+		Logger: slog.New(slog.NewTextHandler(&lines, nil)), BusyAdvice: "keep a log",
+	}))
+	g.BusyFrom(0, time.Millisecond)
+	front := listen(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.Serve(ctx, front, nil) }()
+	d := &door{url: "http://" + front.Addr().String(), client: newClient(t)}
+	check(t, "without a key", d.send(t, http.MethodPost, "/", ""), 201, "")
+	if text := lines.String(); strings.Contains(text, "is busy") {
+		t.Error("it is busy before the first request with a key: " + text)
+	}
+	for i := 0; !strings.Contains(lines.String(), "is busy"); i++ {
+		check(t, "with a key", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", fmt.Sprint(i)), 201, "")
+	}
+	check(t, "with a key", d.send(t, http.MethodPost, "/", "", "Idempotency-Key", "last"), 201, "")
+	stop()
+	noError(t, <-done)
+	if n := strings.Count(lines.String(), `advice="keep a log"`); n != 1 {
+		t.Errorf("the advice was logged %d times", n)
 	}
 }

@@ -24,8 +24,7 @@ import (
 // marked is a secret that must not appear where it does not belong.
 func marked(what string) string { return "MARK-" + what + "-5ecret" }
 
-// markers are the secrets of this test: what callers send, what the upstream
-// answers, and what the operator has configured.
+// markers are the secrets of this test: what callers send, what the upstream answers, and what the operator has configured.
 func markers() []string {
 	var all []string
 	for _, what := range []string{
@@ -54,8 +53,7 @@ func wantNoMarker(t *testing.T, where, text string) {
 	}
 }
 
-// tattling is a store whose errors say more than they should, and whose rows can
-// be changed.
+// tattling is a store whose errors say more than they should, and whose rows can be changed.
 type tattling struct {
 	*memstore.Store
 	down, tampered atomic.Bool
@@ -100,9 +98,8 @@ func talkative(t *testing.T) string {
 	})
 }
 
-// TestNothingSecretIsTold (promise 5): whatever happens, at the most talkative
-// level, neither log nor metrics nor the operators' pages show what callers sent,
-// what they were answered, or the gateway's own keys and secrets.
+// TestNothingSecretIsTold (promise 5): whatever happens, at the most talkative level, neither log nor metrics nor the operators'
+// pages show what callers sent, what they were answered, or the gateway's own keys and secrets.
 func TestNothingSecretIsTold(t *testing.T) {
 	t.Parallel()
 	var lines safeBuffer

@@ -85,7 +85,7 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 		err = fmt.Errorf("gateway: serve: %w", err)
 	}
 	err = errors.Join(err, g.drain(life, frontServer))
-	stopping, cancel := drainContext(life, readyTimeout)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(life), readyTimeout)
 	defer cancel()
 	if adminServer.Shutdown(stopping) != nil {
 		err = errors.Join(err, adminServer.Close())
@@ -156,7 +156,7 @@ func (g *Gateway) drain(life context.Context, front *http.Server) error {
 		defer timer.Stop()
 		<-timer.C
 	}
-	ctx, cancel := drainContext(life, g.config.DrainTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), g.config.DrainTimeout)
 	defer cancel()
 	served := make(chan error, 1)
 	go func() { served <- front.Shutdown(ctx) }()
@@ -182,6 +182,9 @@ func (g *Gateway) observe(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if g.operators.Run != nil {
 		all.Go(func() { g.operators.Run(ctx) })
+	}
+	if g.config.BusyAdvice != "" {
+		all.Go(func() { g.adviseWhenBusy(ctx) })
 	}
 	if g.unknown != nil && g.config.AdminListen != adminOff {
 		all.Go(func() { g.unknown.Run(ctx) })

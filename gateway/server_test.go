@@ -34,8 +34,7 @@ import (
 	"github.com/semel-dev/semel/store/storetest"
 )
 
-// TestDrain: readiness fails first, running requests end, waiting ones and new
-// ones are sent away.
+// TestDrain: readiness fails first, running requests end, waiting ones and new ones are sent away.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	arrived, goOn := make(chan struct{}, 1), make(chan struct{})
@@ -179,8 +178,7 @@ func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
 
-// TestHurriedCallers (promise 8): header floods and callers that stall
-// are cut off.
+// TestHurriedCallers (promise 8): header floods and callers that stall are cut off.
 func TestHurriedCallers(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)
@@ -212,8 +210,7 @@ func TestHurriedCallers(t *testing.T) {
 	check(t, "a retry with the whole body", d.send(t, http.MethodPost, "/", "0123456789", "Idempotency-Key", "k"), 201, "1")
 }
 
-// TestSlowBody: a caller may be slow, and the deadline for its body does not
-// end the request.
+// TestSlowBody: a caller may be slow, and the deadline for its body does not end the request.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	var cutOff atomic.Bool
@@ -249,8 +246,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// TestStoreDown (promise 10): without the store nothing executes, unless the
-// rule says so, which the answer tells.
+// TestStoreDown (promise 10): without the store nothing executes, unless the rule says so, which the answer tells.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	target, n := counting(t)

@@ -49,7 +49,7 @@ func shownRoute(rt *route) Route {
 	if shown.Unprotected {
 		return shown
 	}
-	published := rt.middleware.PublishedPolicy()
+	published := policyOf(rt.middleware)
 	shown.Key, shown.Scope, shown.Policy = published.Key, published.Scope, rt.policy
 	shown.Policy.UnknownRetention = cmp.Or(rt.policy.UnknownRetention, max(rt.policy.Retention, semel.DefaultRetention)) // as the guard has it
 	if rule.Reconcile != nil {
@@ -159,12 +159,7 @@ func shownSpan(d time.Duration) string {
 }
 
 // text returns a value, or says that it is not set.
-func text(value string) string {
-	if value == "" {
-		return "not set"
-	}
-	return value
-}
+func text(value string) string { return cmp.Or(value, "not set") }
 
 func yes(value bool) string {
 	if value {
@@ -173,12 +168,7 @@ func yes(value bool) string {
 	return "no"
 }
 
-func set(value bool) string {
-	if value {
-		return "set"
-	}
-	return "not set"
-}
+func set(value bool) string { return map[bool]string{true: "set", false: "not set"}[value] }
 
 // secrets says how many there are.
 func secrets(n int) string {

@@ -22,7 +22,7 @@ func TestSettingsAreComplete(t *testing.T) {
 		reflect.TypeFor[semel.Options](): guardSettings(&semel.Options{}),
 	} {
 		elsewhere := []string{
-			"StoreName",                                                           // the value of Store
+			"StoreName", "BusyAdvice", // the value of Store, and what follows from it
 			"Guard",                                                               // settings of its own
 			"Next", "Around", "Operators", "Metrics", "Logger", "Trace", "Policy", // functions, and what the routes show
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -40,9 +41,20 @@ type door struct {
 	done       chan error // what Serve returned
 }
 
-// open starts a gateway over loopback in front of upstream; set may change the
-// config before.
+// open starts a gateway over loopback in front of upstream; set may change the config before.
 func open(t *testing.T, upstream string, set func(*gateway.Config)) *door {
+	t.Helper()
+	return openVia(t, os.Getenv("SEMEL_GATEWAY_WAY"), upstream, set) // the long form goes both ways
+}
+
+// transport is the way to the application through net/http's transport, the other one being connections of the gateway's own.
+const transport = "transport"
+
+// ways are those to an application that speaks HTTP/1.1 without TLS.
+func ways() []string { return []string{"http1", transport} }
+
+// openVia is open with one of the ways to the application.
+func openVia(t *testing.T, way, upstream string, set func(*gateway.Config)) *door {
 	t.Helper()
 	config := &gateway.Config{
 		Upstream: upstream, DialTimeout: patience, AnswerTimeout: patience, DrainTimeout: patience,
@@ -55,6 +67,9 @@ func open(t *testing.T, upstream string, set func(*gateway.Config)) *door {
 		config.Store = store(t)
 	}
 	g := must.Get(gateway.New(config))
+	if way == transport {
+		g.ThroughTransport()
+	}
 	front, admin := listen(t), listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	d := &door{

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// signedOut is a shop whose session can have ended; it then sends every POST to
-// the sign-in page.
+// signedOut is a shop whose session can have ended; it then sends every POST to the sign-in page.
 type signedOut struct {
 	shop
 	out  atomic.Bool

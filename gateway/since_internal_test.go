@@ -8,9 +8,8 @@ import (
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
-// TestSinceWhenItIsUnknown (promise 3): what is not there yet is believed absent
-// only some time after the attempt was given up, not after it began: an
-// application that is slower than the gateway's patience is still at work.
+// TestSinceWhenItIsUnknown (promise 3): what is not there yet is believed absent only some time after the attempt was given up,
+// not after it began: an application that is slower than the gateway's patience is still at work.
 func TestSinceWhenItIsUnknown(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -83,8 +83,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// TestSilentStream: over HTTP/2, and under a key, a stream that has a reader may be silent for
-// longer than a caller may stall.
+// TestSilentStream: over HTTP/2, and under a key, a stream that has a reader may be silent for longer than a caller may stall.
 func TestSilentStream(t *testing.T) {
 	t.Parallel()
 	const idle = 100 * time.Millisecond

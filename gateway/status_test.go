@@ -32,8 +32,7 @@ routes:
     protect: false
 `
 
-// TestStatus: promises 3 and 5. The published status URL gives a caller the
-// outcome of its request, by the rule of that request.
+// TestStatus: promises 3 and 5. The published status URL gives a caller the outcome of its request, by the rule of that request.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	b := &bank{}
@@ -86,8 +85,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestStatusAsksForTheRight: promise 5. Where a rule has the upstream authorise
-// repetitions, it authorises questions too.
+// TestStatusAsksForTheRight: promise 5. Where a rule has the upstream authorise repetitions, it authorises questions too.
 func TestStatusAsksForTheRight(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Value

@@ -26,9 +26,8 @@ routes:
         background: {authorization_env: SEMEL_TEST_BANK}
 `
 
-// TestReconcileInBackground (promise 3): an unknown outcome is found out though
-// without a request, with the gateway's own credentials, and the caller who comes back
-// later gets the answer.
+// TestReconcileInBackground (promise 3): an unknown outcome is found out though without a request, with the gateway's own
+// credentials, and the caller who comes back later gets the answer.
 func TestReconcileInBackground(t *testing.T) {
 	t.Setenv("SEMEL_TEST_BANK", "Bearer semel's own")
 	b := &bank{asked: make(chan string, 1)}
@@ -88,9 +87,8 @@ func TestBackgroundConfig(t *testing.T) {
 	}
 }
 
-// TestQuestionKeepsToItsPath: a key that leaves the question's path, for an
-// application that reads escaped slashes as slashes, is never asked about with
-// the gateway's own credentials.
+// TestQuestionKeepsToItsPath: a key that leaves the question's path, for an application that reads escaped slashes as slashes, is
+// never asked about with the gateway's own credentials.
 func TestQuestionKeepsToItsPath(t *testing.T) {
 	t.Setenv("SEMEL_TEST_BANK", "Bearer semel's own")
 	b := &bank{asked: make(chan string, 16)}

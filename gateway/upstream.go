@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,8 @@ const (
 // upstream sends requests to the application behind the gateway, each at most
 // once, and says of every failure whether the request may have arrived.
 type upstream struct {
-	base *http.Transport
+	http1 *http1 // nil where it cannot be used
+	base  *http.Transport
 	// bare is for HEAD and conditional GET, whose answers may declare a length without a body. If the upstream sends one all
 	// the same, it must not be taken for the answer to a request that changes something.
 	bare *http.Transport
@@ -75,11 +77,27 @@ func newUpstream(c *Config) *upstream {
 		ReadBufferSize:         8 << 10,
 		WriteBufferSize:        8 << 10,
 	}
-	return &upstream{base: base, bare: base.Clone()}
+	return &upstream{http1: newHTTP1(c, dialer), base: base, bare: base.Clone()}
+}
+
+// newHTTP1 returns the way to an application without TLS, or nil.
+func newHTTP1(c *Config, dialer *net.Dialer) *http1 {
+	target, err := url.Parse(c.Upstream)
+	if !knowsQuiet || err != nil || target.Scheme != "http" {
+		return nil
+	}
+	address := target.Host
+	if target.Port() == "" {
+		address = net.JoinHostPort(target.Hostname(), "80")
+	}
+	return &http1{
+		host: target.Host, address: address, dial: dialer.DialContext, answerTimeout: c.AnswerTimeout, idleTimeout: c.UpstreamIdleTimeout,
+	}
 }
 
 // closeIdle closes the connections that no request uses.
 func (u *upstream) closeIdle() {
+	u.http1.closeIdle()
 	u.base.CloseIdleConnections()
 	u.bare.CloseIdleConnections()
 }
@@ -87,11 +105,15 @@ func (u *upstream) closeIdle() {
 // RoundTrip implements http.RoundTripper for httputil.ReverseProxy, whose
 // outgoing request is a clone that belongs to this call. Errors are [*failure].
 func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
-	disguise(req)
-	if err := inHand(req); err != nil {
+	here, err := inHand(req)
+	if err != nil {
 		return nil, newFailure(req.Context(), err, false, false)
 	}
 	claimed := semel.ClaimFrom(req.Context()) != nil
+	if u.http1.takes(req, here) {
+		return u.sendHTTP1(req, claimed)
+	}
+	disguise(req)
 	if reads := req.Method == http.MethodGet || req.Method == http.MethodHead; reads && !claimed {
 		res, err := u.read(req)
 		if err != nil {
@@ -114,6 +136,30 @@ func (u *upstream) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// sendHTTP1 sends a request on one of our own connections.
+func (u *upstream) sendHTTP1(req *http.Request, claimed bool) (*http.Response, error) {
+	repeatable := !claimed && (req.Body == nil || req.Body == http.NoBody) &&
+		(req.Method == http.MethodGet || req.Method == http.MethodOptions || req.Method == http.MethodTrace)
+	res, sent, acted, err := u.http1.roundTrip(req, repeatable)
+	if err == nil && res.StatusCode < http.StatusContinue {
+		_ = res.Body.Close() // the status is the news
+		err = invalidStatus(res)
+	}
+	if err != nil {
+		return nil, newFailure(req.Context(), err, sent || !claimed, acted)
+	}
+	if claimed {
+		if err := u.hold(req.Context(), res); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func invalidStatus(res *http.Response) error {
+	return fmt.Errorf("the upstream sent the invalid status code %03d", res.StatusCode)
 }
 
 // errResent ends a request that net/http is about to send a second time.
@@ -142,7 +188,7 @@ func (u *upstream) send(req *http.Request, sent *sending) (*http.Response, error
 	res, err := transport.RoundTrip(req)
 	if err == nil && res.StatusCode < http.StatusContinue {
 		_ = res.Body.Close() // the status is the news
-		return nil, fmt.Errorf("the upstream sent the invalid status code %03d", res.StatusCode)
+		return nil, invalidStatus(res)
 	}
 	if err == nil && transport == u.base && overdue(res) {
 		sent.hangUp()
@@ -179,16 +225,16 @@ func disguise(req *http.Request) {
 // body together with the header, but sends the header alone before a body of unknown type.
 // The request gets its own copy, because a goroutine of net/http may read it after the
 // answer.
-func inHand(req *http.Request) error {
-	if _, here := req.Body.(io.Seeker); !here || req.ContentLength <= 0 || req.ContentLength > maxInHandBytes {
-		return nil
+func inHand(req *http.Request) (here bool, err error) {
+	if _, seeks := req.Body.(io.Seeker); !seeks || req.ContentLength <= 0 || req.ContentLength > maxInHandBytes {
+		return false, nil
 	}
 	body := make([]byte, req.ContentLength)
 	if _, err := io.ReadFull(req.Body, body); err != nil {
-		return err
+		return false, err
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return true, nil
 }
 
 // failure explains why the upstream did not give a complete answer.
@@ -285,7 +331,7 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	if s.shared && s.wrote {
 		s.forbid()
 	}
-	s.note()
+	s.noteWritten()
 	s.seen = s.seen || s.shared && s.wrote
 	conn := info.Conn
 	s.shared, s.done = false, false
@@ -310,8 +356,8 @@ func (s *sending) hangUp() {
 	}
 }
 
-// note remembers what the connection tried before has seen.
-func (s *sending) note() {
+// noteWritten remembers what the connection tried before has seen.
+func (s *sending) noteWritten() {
 	if s.conn != nil && s.conn.written.Load() != s.before {
 		s.moved, s.seen = true, true
 	}
@@ -322,14 +368,14 @@ func (s *sending) note() {
 func (s *sending) acted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note()
+	s.noteWritten()
 	return s.seen || s.shared && s.wrote
 }
 
 func (s *sending) sent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note()
+	s.noteWritten()
 	return s.moved
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -33,12 +34,12 @@ type publishedPolicy struct {
 
 // publishedRoute is one route.
 type publishedRoute struct {
-	Name      string                     `json:"name"`
-	Methods   []string                   `json:"methods"`
-	Host      string                     `json:"host,omitempty"`
-	Path      string                     `json:"path"`
-	Protected bool                       `json:"protected"`
-	Policy    *semelhttp.PublishedPolicy `json:"policy,omitempty"`
+	Name      string          `json:"name"`
+	Methods   []string        `json:"methods"`
+	Host      string          `json:"host,omitempty"`
+	Path      string          `json:"path"`
+	Protected bool            `json:"protected"`
+	Policy    *refusal.Policy `json:"policy,omitempty"`
 	// ReleasedWhen lists further answers that mean that nothing happened.
 	ReleasedWhen *publishedRelease `json:"released_when,omitempty"`
 	// Form is the hidden field with the token of the route's forms.
@@ -93,6 +94,12 @@ func (g *Gateway) newPolicyHandler() (http.Handler, error) {
 	}), nil
 }
 
+// policyOf returns what the middleware promises to callers.
+func policyOf(m *semelhttp.Middleware) (policy refusal.Policy) {
+	must.Succeed(json.Unmarshal(m.PublishedPolicy(), &policy), "a middleware publishes JSON")
+	return policy
+}
+
 func publish(rt *route) publishedRoute {
 	m := &rt.rule.Match
 	out := publishedRoute{Name: rt.rule.Name, Methods: m.Methods, Host: m.Host, Path: m.Path, Protected: rt.middleware != nil}
@@ -100,7 +107,7 @@ func publish(rt *route) publishedRoute {
 		out.Form = rt.rule.Form.Field
 	}
 	if rt.middleware != nil {
-		policy := rt.middleware.PublishedPolicy()
+		policy := policyOf(rt.middleware)
 		policy.ReplayAuthorised = rt.rule.Authorize != nil
 		out.Policy = &policy
 	}
@@ -124,4 +131,55 @@ func renderPolicy(all *publishedPolicy, unique template.HTML) ([]byte, error) {
 		"Routes": all.Routes, "Default": all.Default, "Unique": unique, "StatusURL": all.StatusURL, "Header": semelhttp.StatusHeader,
 	})
 	return out.Bytes(), err
+}
+
+// status answers a caller with the outcome of a request; see
+// semelhttp.Middleware.StatusHandler. The question is answered by the route of
+// the request that it is about.
+func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
+	if g.forms != nil {
+		r = g.forms.WithoutCookies(r)
+	}
+	about, err := semelhttp.AboutRequest(r)
+	if err != nil {
+		g.router.fallback.status.ServeHTTP(w, r) // it says what is wrong
+		return
+	}
+	rt := g.router.find(about)
+	if g.forms != nil && rt.rule.Form != nil {
+		g.forms.CheckHeader(r, &rt.form)
+	}
+	name, _, _ := semelhttp.FromHeader(keyHeader(&rt.rule)).Key(r, nil) // the status handler says what is wrong with it
+	asked := &attempt{request: about, name: name}
+	r = r.WithContext(context.WithValue(r.Context(), attemptKey{}, asked))
+	switch {
+	case rt.status == nil:
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "not-protected", Page: "for-programs", Title: "Nothing is remembered of it", Status: http.StatusNotFound,
+			Detail: "Requests to this path pass untouched, and their outcomes are not recorded.",
+		})
+	case rt.rule.Key.Webhook != nil:
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,
+			Detail: "The outcome of a webhook is for its sender. Deliver it again: it gets the first answer.",
+		})
+	case rt.rule.Key.Derive != nil && len(r.Header[semelhttp.DefaultHeader]) == 0:
+		semelhttp.WriteProblem(w, r, semelhttp.Problem{
+			Name: "status-invalid", Page: "for-programs", Title: "The question cannot be answered", Status: http.StatusBadRequest,
+			Detail: "The key of this request is made of its content. Send the request again: it gets the first answer.",
+		})
+	default:
+		rt.status.ServeHTTP(w, r)
+	}
+}
+
+// keyHeader is the header in which a question about the route carries the key.
+func keyHeader(rule *rules.Route) string {
+	switch {
+	case rule.Key.WebhookID:
+		return "Webhook-Id"
+	case rule.Key.Header != "":
+		return rule.Key.Header
+	}
+	return semelhttp.DefaultHeader
 }

@@ -82,8 +82,7 @@ func (u *wire) serve(conn net.Conn, br *bufio.Reader) {
 	}
 }
 
-// requests returns the requests about a path that came, as net/http reads them
-// from what was on the wire.
+// requests returns the requests about a path that came, as net/http reads them from what was on the wire.
 func (u *wire) requests(t *testing.T, path string) []string {
 	t.Helper()
 	u.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/internal/ratelimit"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/semelhttp"

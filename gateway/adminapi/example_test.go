@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 )
 

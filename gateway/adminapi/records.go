@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 

@@ -14,8 +14,9 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
@@ -69,8 +70,8 @@ func TestList(t *testing.T) {
 				t.Errorf("%q: next %s, (-want +got)\n%s", query, got.Next, diff)
 			}
 		}
-		trail := get[page](t, w.send(t, http.MethodGet, "/v1/records?scope="+url.QueryEscape(operator.AuditScope), ""))
-		if len(trail.Records) != 1 || trail.Records[0].Scope != operator.AuditScope {
+		trail := get[page](t, w.send(t, http.MethodGet, "/v1/records?scope="+url.QueryEscape(verdict.AuditScope), ""))
+		if len(trail.Records) != 1 || trail.Records[0].Scope != verdict.AuditScope {
 			t.Errorf("the trail, asked for: got %+v", trail)
 		}
 		var paged []string

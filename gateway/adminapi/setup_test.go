@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/logstore"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 )
 
 // write makes a file of tokens.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 )
 
 // inRequest returns the name of a verdict's field in a request.
@@ -99,8 +99,8 @@ func (a *API) resolve(ctx context.Context, c *call) (any, error) {
 }
 
 // readVerdict reads the body.
-func (a *API) readVerdict(c *call) (*operatorview.Verdict, error) {
-	v := &operatorview.Verdict{Naming: inRequest}
+func (a *API) readVerdict(c *call) (*operatorview.RecordVerdict, error) {
+	v := &operatorview.RecordVerdict{Naming: inRequest}
 	var (
 		retention  string
 		text, code *string

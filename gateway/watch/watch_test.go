@@ -14,8 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/gateway/watch"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/watch"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
@@ -37,12 +38,7 @@ func begin(t *testing.T, guard *semel.Guard, name string) *semel.Claim {
 
 func begun(claim *semel.Claim, _ *semel.Record, err error) *semel.Claim { return must.Get(claim, err) }
 
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = claimtest.NoError
 
 func lose(t *testing.T, guard *semel.Guard, name string) semel.Record {
 	t.Helper()

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// parts is multipart/form-data. A piece is a delimiter and what follows up to
-// the next one; the first piece is everything before the first delimiter. The
-// boundary with its two hyphens is a delimiter wherever it is: readers disagree
-// about the bytes that must precede and follow it.
+// parts is multipart/form-data. A piece is a delimiter and what follows up to the next one; the first piece is everything before
+// the first delimiter. The boundary with its two hyphens is a delimiter wherever it is: readers disagree about the bytes that must
+// precede and follow it.
 type parts struct {
 	names
 	dash []byte // "--" and the boundary
@@ -21,8 +20,7 @@ type parts struct {
 
 func (parts) joined() bool { return false }
 
-// long refuses a part whose header is too long to be judged: to a reader of all of
-// it, the part may be a token field.
+// long refuses a part whose header is too long to be judged: to a reader of all of it, the part may be a token field.
 func (m parts) long(start []byte, first bool) error {
 	if first {
 		return nil
@@ -40,7 +38,7 @@ func (m parts) long(start []byte, first bool) error {
 	return nil
 }
 
-func (m parts) end(window []byte, at place) (int, bool) {
+func (m parts) end(window []byte, at windowPlace) (int, bool) {
 	skip := 0
 	if !at.first && !at.inside {
 		skip = len(m.dash) // its own
@@ -72,8 +70,7 @@ func (m parts) judge(piece []byte, first bool) (role, string) {
 	return content, ""
 }
 
-// lineCutter cuts a text behind its first line, in one of the ways that readers
-// do.
+// lineCutter cuts a text behind its first line, in one of the ways that readers do.
 type lineCutter func(text string) (line, rest string)
 
 // readHeader returns the header lines of a part, unfolded, and its content.
@@ -131,8 +128,7 @@ func (m parts) pair(sp span) (name, value string) {
 	return name, value
 }
 
-// plainPart returns a part that is written as browsers write a field of one line,
-// about which readers agree.
+// plainPart returns a part that is written as browsers write a field of one line, about which readers agree.
 func plainPart(text string) (name, value string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "\r\nContent-Disposition: form-data; name=\"")
 	if !ok {
@@ -165,8 +161,7 @@ func (m parts) named(value string) bool {
 	}
 }
 
-// paramValue returns the value after the equals sign, up to the end of the
-// quotes, or of the parameter.
+// paramValue returns the value after the equals sign, up to the end of the quotes, or of the parameter.
 func paramValue(rest string) string {
 	rest = strings.TrimLeft(rest, " \t")
 	if rest == "" {

@@ -15,9 +15,8 @@ const (
 	maxBoundaryBytes = 1 << 10
 )
 
-// ErrAmbiguous refuses a form that the application might read differently:
-// another boundary, or a part's header that is longer than what is read here. No
-// browser sends such a form. The answer to it is 400 (Bad Request).
+// ErrAmbiguous refuses a form that the application might read differently: another boundary, or a part's header that is longer than
+// what is read here. No browser sends such a form. The answer to it is 400 (Bad Request).
 var ErrAmbiguous = errors.New("formguard: readers of this form may disagree about it")
 
 var errBoundary = fmt.Errorf("%w: the content type does not have one clear boundary", ErrAmbiguous)
@@ -42,17 +41,14 @@ type formType struct {
 	ambiguous bool
 }
 
-// IsForm reports whether the content type is one of the three that a browser
-// sends a form in, with whatever parameters.
+// IsForm reports whether the content type is one of the three that a browser sends a form in, with whatever parameters.
 func IsForm(contentType string) bool {
 	_, ok := modeOf(contentType)
 	return ok
 }
 
-// FormType returns the content type of a request whose body [Scan] and [Strip]
-// can read: one of a form, said once, of a body that is not encoded. It returns
-// "" for any other, with which Scan counts the bytes as they are and Strip
-// leaves them alone.
+// FormType returns the content type of a request whose body [Scan] and [Strip] can read: one of a form, said once, of a body that
+// is not encoded. It returns "" for any other, with which Scan counts the bytes as they are and Strip leaves them alone.
 func FormType(header http.Header) string {
 	types := header["Content-Type"]
 	if len(types) != 1 || !IsForm(types[0]) {
@@ -66,9 +62,8 @@ func FormType(header http.Header) string {
 	return types[0]
 }
 
-// CheckType returns [ErrAmbiguous] for a request that says its content type more
-// than once, a form's among them, or that of a form without one clear boundary.
-// It looks at the header alone; [Scan] and [Strip] look at the rest.
+// CheckType returns [ErrAmbiguous] for a request that says its content type more than once, a form's among them, or that of a form
+// without one clear boundary. It looks at the header alone; [Scan] and [Strip] look at the rest.
 func CheckType(header http.Header) error {
 	types := header["Content-Type"]
 	if len(types) > 1 && slices.ContainsFunc(types, IsForm) {
@@ -122,8 +117,7 @@ func parseType(contentType string) formType {
 	return t
 }
 
-// boundaryOf returns the boundary, or none, and the other parameters that count;
-// ok is false if readers may find different ones.
+// boundaryOf returns the boundary, or none, and the other parameters that count; ok is false if readers may find different ones.
 func boundaryOf(params string) (boundary, others string, ok bool) {
 	var rest []string
 	for param := range strings.SplitSeq(params, ";") {

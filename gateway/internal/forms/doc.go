@@ -5,17 +5,17 @@
 //
 // A form passes through these files, in this order:
 //
-//	page   page.go      holds the application's page, and decides whether it can be rewritten (header.go)
+//	page   page.go      holds the application's page, and decides whether it can be rewritten (content.go)
 //	       insert.go    finds the route each form leads to, and inserts a token, the script and the notice
 //	       reader.go    decides for which reader the tokens are made
-//	form   forms.go     takes the gateway's own cookies and parameters out of the request (cookie.go)
+//	form   forms.go     takes the gateway's own cookies and parameters out of the request (reader.go)
 //	       key.go       verifies the token; the key is its id and the digest of the fields
 //	       strip.go     removes the token from the body that the application reads
-//	answer outcome.go   notes the outcome in a cookie for the next page, which shows a notice (notice.go)
+//	answer outcome.go   notes the outcome in a cookie for the next page, which shows a notice
 //	       restore.go   turns a recorded page into a redirect to itself, where the rule says so
 //
-// secret.go shares the secret of the tokens among gateways, coding.go decodes and
-// encodes pages, policy.go fits the script into a Content-Security-Policy, mint.go
+// content.go decodes and encodes pages, policy.go fits the script into a
+// Content-Security-Policy, mint.go shares the secret of the tokens among gateways and
 // serves tokens to scripts, and inspect.go lists the forms of a page for operators.
 //
 // The package depends on the gateway through the interface [Gateway]. semelhttp runs

@@ -31,11 +31,9 @@ const retryAfter = time.Second
 // Gateway is the part of the gateway that forms depend on. It hands over only requests with a
 // settled header, which tells the truth about the request's origin.
 type Gateway interface {
-	// Find returns the route of a rule that takes a POST to the target on the host, or
-	// nil where no rule does.
+	// Find returns the route of a rule that takes a POST to the target on the host, or nil where no rule does.
 	Find(host string, target *url.URL) *Route
-	// Nearest returns the path of the rule that was probably meant for a path, "" for
-	// none.
+	// Nearest returns the path of the rule that was probably meant for a path, "" for none.
 	Nearest(path string) string
 	// FailBody answers a request whose body could not be read.
 	FailBody(w http.ResponseWriter, r *http.Request, err error)
@@ -77,8 +75,7 @@ type Forms struct {
 	guessed bool
 	// worded is set when there is a rule with words of its own.
 	worded bool
-	// unmatched are the forms that no rule takes, and lacking the pages without what
-	// their forms' rules promise.
+	// unmatched are the forms that no rule takes, and lacking the pages without what their forms' rules promise.
 	unmatched, lacking seenOnce
 	drafts             drafts
 }
@@ -98,7 +95,7 @@ func New(g Gateway, c *Config) (*Forms, error) {
 	if len(f.fields) == 0 {
 		return nil, nil
 	}
-	if err := f.secrets.open(c); err != nil {
+	if err := f.secrets.configure(c); err != nil {
 		return nil, err
 	}
 	return f, f.script.load()
@@ -136,8 +133,7 @@ func attemptOf(ctx context.Context) *attempt {
 	return a
 }
 
-// Serve takes from the request what is the gateway's own, and lets the route
-// answer through a writer that knows pages.
+// Serve takes from the request what is the gateway's own, and lets the route answer through a writer that knows pages.
 func (f *Forms) Serve(w http.ResponseWriter, r *http.Request, found *Route) {
 	own := f.WithoutCookies(r)
 	a := attemptOf(own.Context())
@@ -156,8 +152,7 @@ func (f *Forms) Serve(w http.ResponseWriter, r *http.Request, found *Route) {
 	returned = true
 }
 
-// WithoutCookies returns the request without the gateway's own cookies, with what
-// they said.
+// WithoutCookies returns the request without the gateway's own cookies, with what they said.
 func (f *Forms) WithoutCookies(r *http.Request) *http.Request {
 	a := &attempt{}
 	own := r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))
@@ -166,8 +161,7 @@ func (f *Forms) WithoutCookies(r *http.Request) *http.Request {
 	return own
 }
 
-// cleanQuery takes tokens out of the query, and returns the name of the page that
-// it asks for, if any.
+// cleanQuery takes tokens out of the query, and returns the name of the page that it asks for, if any.
 func (f *Forms) cleanQuery(r *http.Request, a *attempt) (restore string) {
 	raw := r.URL.RawQuery
 	if !strings.Contains(raw, "=") {
@@ -217,8 +211,7 @@ func freshPage(h http.Header) http.Header {
 	return h
 }
 
-// leadsTo returns the route that a form leads to which posts to the target, or
-// nil when it has no protection for forms.
+// leadsTo returns the route that a form leads to which posts to the target, or nil when it has no protection for forms.
 func (f *Forms) leadsTo(host string, target *url.URL) *Route {
 	if found := f.gateway.Find(host, target); found != nil && found.Rule.Form != nil {
 		return found

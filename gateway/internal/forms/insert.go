@@ -2,15 +2,18 @@ package forms
 
 import (
 	"bytes"
+	"cmp"
 	"html"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 	"github.com/semel-dev/semel/internal/formguard"
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -27,24 +30,17 @@ type inserter struct {
 	page    *pageWriter
 	base    *url.URL
 	xhtml   bool
-	forms   map[string]pageForm         // by id
+	forms   map[string]rewrite.Form     // by id
 	routes  map[string]*Route           // where actions lead
 	presses map[*Route]*formguard.Press // nil for a route whose forms have no reader
 	out     []byte                      // what was inserted last
-}
-
-// pageForm holds the parts of a form that a button which names it needs.
-type pageForm struct {
-	action []byte
-	method string
-	inert  bool
 }
 
 func (p *pageWriter) newInserter() *inserter {
 	base := *p.request.URL
 	base.Scheme, base.Host, base.User, base.Fragment = "http", p.request.Host, nil, ""
 	return &inserter{
-		page: p, base: &base, forms: map[string]pageForm{}, routes: map[string]*Route{}, presses: map[*Route]*formguard.Press{},
+		page: p, base: &base, forms: map[string]rewrite.Form{}, routes: map[string]*Route{}, presses: map[*Route]*formguard.Press{},
 		xhtml: strings.Contains(strings.ToLower(p.Header().Get("Content-Type")), "xhtml"),
 	}
 }
@@ -52,41 +48,29 @@ func (p *pageWriter) newInserter() *inserter {
 // Form implements rewrite.Inserter.
 func (in *inserter) Form(form *rewrite.Form) []byte {
 	in.remember(form)
-	return in.insert(in.target(form.Action, form.Method), nil, form.Inert)
+	return in.insert(in.target(form.Action, form.Method), form.Ref, form.Inert)
 }
 
 // remember keeps of a form what buttons that name it have to know.
 func (in *inserter) remember(form *rewrite.Form) {
 	if len(form.ID) > 0 && len(in.forms) < maxPageForms {
-		in.forms[string(form.ID)] = pageForm{action: bytes.Clone(form.Action), method: form.Method, inert: form.Inert}
+		in.forms[string(form.ID)] = rewrite.Form{Action: bytes.Clone(form.Action), Method: form.Method, Inert: form.Inert}
 	}
 }
 
-// Submitter implements rewrite.Inserter. A button gets a token of its own where it
-// leads to another route than its form does.
+// Submitter implements rewrite.Inserter. A button gets a token of its own where it leads to another route than its form does.
 func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 	form, known := in.formOf(s)
-	action, method := s.FormAction, s.FormMethod
 	var own *Route
 	if known {
-		own = in.target(form.action, form.method)
-		if !s.HasFormAction {
-			action = form.action
-		}
-		if !s.HasFormMethod {
-			method = form.method
-		}
-	}
-	if !known && (!s.HasFormAction || !s.HasFormMethod && len(s.FormID) == 0) {
+		own = in.target(form.Action, form.Method)
+	} else if !s.HasFormAction || !s.HasFormMethod && len(s.FormID) == 0 {
 		return nil
 	}
-	if !known && !s.HasFormMethod {
-		method = "post" // the form is unknown; a token in a query is removed again
-	}
-	rt := in.target(action, method)
+	rt := in.target(s.FormAction, cmp.Or(s.FormMethod, "post")) // without any the form is unknown; a token in a query is removed again
 	in.out = in.out[:0]
 	if rt != own {
-		in.insert(rt, s.FormID, form.inert)
+		in.insert(rt, s.FormRef, form.Inert)
 	}
 	if s.Image {
 		in.noteImage(rt, s)
@@ -96,32 +80,38 @@ func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 
 // noteImage names an image button before it, so that where it is pressed does not count.
 func (in *inserter) noteImage(rt *Route, s *rewrite.Submitter) {
-	value := formguard.ImagePrefix + string(s.Name)
+	value := formguard.ImagePrefix + asWritten(s.Name)
 	if rt == nil || in.press(rt) == nil || len(value) > formguard.MaxTokenField {
 		return
 	}
 	in.out = append(in.out, `<input type="hidden"`...)
 	in.attribute("name", rt.Rule.Form.Field)
 	in.attribute("value", value)
-	in.closeField(s.FormID)
+	in.closeField(s.FormRef)
 }
 
 // closeField ends the tag of a hidden field.
-func (in *inserter) closeField(formID []byte) {
-	in.attribute("form", string(formID))
+func (in *inserter) closeField(form []byte) {
+	in.attribute("form", asWritten(form))
 	if in.xhtml {
 		in.out = append(in.out, " /"...)
 	}
 	in.out = append(in.out, '>')
 }
 
-// formOf returns the form that a button belongs to, as far as it has come by.
-func (in *inserter) formOf(s *rewrite.Submitter) (form pageForm, known bool) {
+// formOf returns the form that a button belongs to, as far as it has come by, and fills in what the button leaves to it.
+func (in *inserter) formOf(s *rewrite.Submitter) (form rewrite.Form, known bool) {
 	switch {
 	case len(s.FormID) > 0:
 		form, known = in.forms[string(s.FormID)]
 	case s.Form != nil:
-		form, known = pageForm{action: s.Form.Action, method: s.Form.Method, inert: s.Form.Inert}, true
+		form, known = *s.Form, true
+	}
+	if known && !s.HasFormAction {
+		s.FormAction = form.Action
+	}
+	if !s.HasFormMethod {
+		s.FormMethod = form.Method
 	}
 	return form, known
 }
@@ -240,22 +230,13 @@ func asBrowsersRead(text string) string {
 func sameHost(r *http.Request, target *url.URL) bool {
 	host := withoutPort(target)
 	own := func(name string) bool {
-		for _, scheme := range []string{"http", "https"} {
-			if strings.EqualFold(host, withoutPort(&url.URL{Scheme: scheme, Host: name})) {
-				return true
-			}
-		}
-		return false
-	}
-	if own(r.Host) {
-		return true
+		return strings.EqualFold(host, withoutPort(&url.URL{Scheme: "http", Host: name})) || strings.EqualFold(host, withoutPort(&url.URL{Scheme: "https", Host: name}))
 	}
 	forwarded := r.Header.Get("X-Forwarded-Host")
-	return forwarded != "" && own(forwarded)
+	return own(r.Host) || forwarded != "" && own(forwarded)
 }
 
-// withoutPort returns the host of a URL without a dot at its end and without its
-// scheme's own port.
+// withoutPort returns the host of a URL without a dot at its end and without its scheme's own port.
 func withoutPort(u *url.URL) string {
 	name, port := strings.TrimSuffix(u.Hostname(), "."), u.Port()
 	if port == "" || port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
@@ -264,9 +245,8 @@ func withoutPort(u *url.URL) string {
 	return name + ":" + port
 }
 
-// insert returns the hidden field for a form that leads to the route. A nil route
-// leads nowhere.
-func (in *inserter) insert(rt *Route, formID []byte, inert bool) []byte {
+// insert returns the hidden field for a form that leads to the route. A nil route leads nowhere.
+func (in *inserter) insert(rt *Route, form []byte, inert bool) []byte {
 	if rt == nil {
 		return nil
 	}
@@ -282,19 +262,22 @@ func (in *inserter) insert(rt *Route, formID []byte, inert bool) []byte {
 		in.out = append(in.out, `=""`...)
 	}
 	in.words(&rt.Rule.Form.Texts)
-	in.closeField(formID)
+	in.closeField(form)
 	in.page.wantsScript = in.page.wantsScript || rt.Rule.Form.Script && !inert
 	return in.out
 }
 
-// attribute adds an attribute to what is inserted, unless it is empty.
+// attribute adds an attribute, whose value is markup, to what is inserted, unless it is empty.
 func (in *inserter) attribute(name, value string) {
 	if value != "" {
-		in.out = append(in.out, " "+name+`="`+inASCII(value)+`"`...)
+		in.out = append(in.out, " "+name+`="`+value+`"`...)
 	}
 }
 
-// inASCII returns markup for a text that reads the same in every charset. Bytes that are not UTF-8 are the page's own, and stay.
+// asWritten returns a value of the page's for double quotes: in the page's charset, whatever that is, and with its references.
+func asWritten(raw []byte) string { return strings.ReplaceAll(string(raw), `"`, "&#34;") }
+
+// inASCII returns markup for a text of ours that reads the same in every charset.
 func inASCII(text string) string {
 	return beyondASCII.ReplaceAllStringFunc(html.EscapeString(text), func(c string) string { return "&#" + strconv.Itoa(int([]rune(c)[0])) + ";" })
 }
@@ -305,8 +288,8 @@ func (in *inserter) words(texts *rules.FormTexts) {
 		return
 	}
 	lang := noticeFor(in.page.language(), in.page.request.Header["Accept-Language"]).tag.String()
-	in.attribute("data-semel-saving", rules.TextFor(texts.Saving, lang))
-	in.attribute("data-semel-duplicate", rules.TextFor(texts.Duplicate, lang))
+	in.attribute("data-semel-saving", inASCII(rules.TextFor(texts.Saving, lang)))
+	in.attribute("data-semel-duplicate", inASCII(rules.TextFor(texts.Duplicate, lang)))
 }
 
 // press returns what makes the route's tokens for the reader of the page, or nil.
@@ -323,8 +306,7 @@ func (in *inserter) press(rt *Route) *formguard.Press {
 	return press
 }
 
-// pressOf returns what makes tokens for the reader; those for a guest lead back to
-// it.
+// pressOf returns what makes tokens for the reader; those for a guest lead back to it.
 func (p *pageWriter) pressOf(minter *formguard.Minter, route, principal string) *formguard.Press {
 	if p.fresh != "" && principal == visitorIdentity(p.fresh) && isGuest(p.request, &p.reader.ownCookies) {
 		return minter.PressFor(p.fresh, route, principal)
@@ -358,7 +340,7 @@ func (p *pageWriter) principal(rule *rules.Route) string {
 	return id.with(p.fresh)
 }
 
-var beyondASCII = regexp.MustCompile(`[\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]`)
+var beyondASCII = regexp.MustCompile(`[^\x00-\x7F]`)
 
 // htmlLanguage finds the language of a page in its first bytes.
 var htmlLanguage = regexp.MustCompile(`(?i)<html\s[^>]*?\b(?:xml:)?lang\s*=\s*["']?([A-Za-z][A-Za-z0-9-]{0,34})`)
@@ -369,4 +351,82 @@ func (p *pageWriter) language() string {
 		return string(found[1])
 	}
 	return p.Header().Get("Content-Language")
+}
+
+// Bounds of the unmatched forms that the log names, in all, and that one page is
+// searched for.
+const (
+	maxUnmatched     = 256
+	maxUnmatchedPage = 64
+)
+
+// seenOnce holds what is logged once.
+type seenOnce struct {
+	mu   sync.Mutex // guards the field below
+	seen map[string]bool
+}
+
+// first reports whether the name is new, and whether it is the last one to be logged.
+func (u *seenOnce) first(name string) (first, last bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.seen[name] || len(u.seen) >= maxUnmatched {
+		return false, false
+	}
+	if u.seen == nil {
+		u.seen = map[string]bool{}
+	}
+	u.seen[name] = true
+	return true, len(u.seen) == maxUnmatched
+}
+
+// leadsTo returns the route that takes a form of the page, or nil. A form that posts
+// to the application and that no rule takes is logged, once.
+func (in *inserter) leadsTo(target *url.URL) *Route {
+	p := in.page
+	f := p.forms
+	found := f.gateway.Find(p.request.Host, target)
+	switch {
+	case found != nil && found.Rule.Form != nil:
+		if !found.InPage.Load() {
+			found.InPage.Store(true)
+		}
+		if p.leads == nil {
+			p.leads = found
+		}
+		return found
+	case found != nil: // a rule without form takes it
+		return nil
+	}
+	if p.unmatched++; p.unmatched > maxUnmatchedPage {
+		return nil
+	}
+	action := likePath(target.Path)
+	if first, last := f.unmatched.first(action); first {
+		attrs := []slog.Attr{slog.String("action", action), slog.String("page", likePath(p.request.URL.Path))}
+		if near := f.gateway.Nearest(target.Path); near != "" {
+			attrs = append(attrs, slog.String("nearest", near))
+		}
+		if last {
+			attrs = append(attrs, slog.String("note", "further forms are not named"))
+		}
+		f.config.Log.LogAttrs(p.request.Context(), slog.LevelWarn, "a form is taken by no rule, so sending it twice is not safe (write a rule with form: true for it, or with protect: false to keep it so)", attrs...)
+	}
+	return nil
+}
+
+// likePath returns a path with segments that look like ids, or are long, as
+// wildcards: what a log may hold, and what stays the same from page to page.
+func likePath(path string) string {
+	const longest = 40
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if len(segment) > longest || strings.ContainsAny(segment, "0123456789") || strings.ContainsFunc(segment, func(r rune) bool { return r <= ' ' }) {
+			segments[i] = "{…}"
+		}
+		if i == 12 {
+			return strings.Join(segments[:i], "/") + "/…"
+		}
+	}
+	return strings.Join(segments, "/")
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 )
 
 // State says what the rules do about a form.
@@ -25,8 +25,7 @@ const (
 	Reads       State = "reads"       // it changes nothing: GET, or a dialog
 )
 
-// Readers of a page that a form's Reader names where nothing of the application's
-// identifies them.
+// Readers of a page that a form's Reader names where nothing of the application's identifies them.
 const (
 	ReaderNone    = "nobody"                  // the rule's scope finds nothing, so the form gets no token
 	ReaderVisitor = "cookie " + visitorCookie // only a cookie of the gateway's own
@@ -50,11 +49,9 @@ type PageForm struct {
 	scripted bool // its rule wants the script
 }
 
-// Inspect lists the forms of a page as the gateway would treat them. The request
-// is the one that got the page, header and body are those of its answer, without
-// content coding. Of a page that is longer than the config's MaxPageBytes it lists
-// the forms that the gateway would see. The error says why the gateway passes a page
-// on as it is, or that its forms cannot be read.
+// Inspect lists the forms of a page as the gateway would treat them. The request is the one that got the page, header and body are
+// those of its answer, without content coding. Of a page that is longer than the config's MaxPageBytes it lists the forms that the
+// gateway would see. The error says why the gateway passes a page on as it is, or that its forms cannot be read.
 func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.Reader) ([]PageForm, error) {
 	f := &Forms{gateway: g, config: c}
 	w := &headerOnly{header: header}
@@ -114,7 +111,7 @@ type headerOnly struct {
 // Header implements http.ResponseWriter.
 func (w *headerOnly) Header() http.Header { return w.header }
 
-// formFinder inserts nothing, and notes what it meets. It is a rewrite.Inserter.
+// formFinder notes what it meets. It is a rewrite.Inserter.
 type formFinder struct {
 	*inserter
 	found []PageForm
@@ -124,23 +121,13 @@ type formFinder struct {
 // Form implements rewrite.Inserter.
 func (f *formFinder) Form(form *rewrite.Form) []byte {
 	f.remember(form)
-	f.note(string(form.Action), form.Method)
-	return nil
+	return f.addForm(string(form.Action), form.Method)
 }
 
 // Submitter implements rewrite.Inserter.
 func (f *formFinder) Submitter(s *rewrite.Submitter) []byte {
-	action, method := s.FormAction, s.FormMethod
-	form, known := f.formOf(s)
-	if known && !s.HasFormAction {
-		action = form.action
-	}
-	if known && !s.HasFormMethod {
-		method = form.method
-	}
-	if known || s.HasFormAction {
-		method = cmp.Or(method, "post") // as for its token
-		f.note(string(action), method)
+	if _, known := f.formOf(s); known || s.HasFormAction {
+		return f.addForm(string(s.FormAction), cmp.Or(s.FormMethod, "post")) // as for its token
 	}
 	return nil
 }
@@ -166,12 +153,13 @@ func (f *formFinder) withoutScript(why string) {
 	}
 }
 
-// note lists a form once for each place that it leads to.
-func (f *formFinder) note(action, method string) {
+// addForm lists a form once for each place that it leads to. What it returns goes nowhere: it is something for a form that gets a token.
+func (f *formFinder) addForm(action, method string) []byte {
 	form := f.judge(action, method)
 	if len(f.found) < maxPageForms && !slices.Contains(f.found, form) {
 		f.found = append(f.found, form)
 	}
+	return []byte(form.Reader)
 }
 
 func (f *formFinder) judge(action, method string) PageForm {

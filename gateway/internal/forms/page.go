@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -9,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 )
 
 const (
@@ -32,9 +33,8 @@ const (
 	pageRestoring                 // is held back to become a redirect
 )
 
-// pageWriter is the writer of an answer that may be a page with forms. It wraps
-// semelhttp, so that the recorded answer is the application's own answer,
-// and every replay gets new tokens.
+// pageWriter is the writer of an answer that may be a page with forms. It wraps semelhttp, so that the recorded answer is the
+// application's own answer, and every replay gets new tokens.
 type pageWriter struct {
 	http.ResponseWriter
 
@@ -88,7 +88,26 @@ func (p *pageWriter) WriteHeader(status int) {
 		p.ResponseWriter.WriteHeader(status)
 		return
 	}
-	p.status = status
+	p.status = cmp.Or(p.status, status)
+	if _, typed := p.Header()["Content-Type"]; typed {
+		p.decide()
+	}
+}
+
+// guess decides about an answer that has no Content-Type. Its first bytes tell, like to net/http, which would give it one.
+func (p *pageWriter) guess(first []byte) {
+	h := p.Header()
+	if _, typed := h["Content-Type"]; !typed && contentCoding(h) == "" {
+		if guess := http.DetectContentType(first); isPage(guess) {
+			h["Content-Type"] = []string{guess}
+		}
+	}
+	p.status = cmp.Or(p.status, http.StatusOK)
+	p.decide()
+}
+
+// decide finds out what is done with the answer.
+func (p *pageWriter) decide() {
 	dropOwnCookies(p.Header())
 	p.noteOutcome()
 	p.tells = p.tellsOfReplay()
@@ -138,7 +157,7 @@ func (p *pageWriter) begin() {
 // Write implements http.ResponseWriter.
 func (p *pageWriter) Write(b []byte) (int, error) {
 	if p.mode == pageUndecided {
-		p.WriteHeader(http.StatusOK)
+		p.guess(b)
 	}
 	switch p.mode {
 	case pageRestoring:
@@ -255,9 +274,8 @@ func (p *pageWriter) commit() error {
 	return p.drain()
 }
 
-// scriptHead puts the script at the end of the head, if a form has come by that wants it. There it is inside
-// no element that a framework compares with its own rendering, and runs before all of the page's
-// forms and the scripts that take them over.
+// scriptHead puts the script at the end of the head, if a form has come by that wants it. There it is inside no element that a
+// framework compares with its own rendering, and runs before all of the page's forms and the scripts that take them over.
 func (p *pageWriter) scriptHead() {
 	if p.headEnd > 0 && p.wantsScript && !p.scripted {
 		p.out = slices.Insert(p.out, p.headEnd, p.script()...)
@@ -272,8 +290,7 @@ func (p *pageWriter) script() []byte {
 	return []byte(markup)
 }
 
-// sendHeader sends the header of a rewritten page; length is that of its body, -1
-// for unknown.
+// sendHeader sends the header of a rewritten page; length is that of its body, -1 for unknown.
 func (p *pageWriter) sendHeader(length int) {
 	h := p.Header()
 	for _, name := range bodyHeaders() {
@@ -300,7 +317,7 @@ func (p *pageWriter) sendHeader(length int) {
 		}
 	}
 	if p.fresh != "" {
-		h.Add("Set-Cookie", visitorLine(p.fresh, p.secure()))
+		h.Add("Set-Cookie", visitorLine(p.fresh, secure(p.request)))
 	}
 	p.setOutcomes()
 	if length >= 0 {
@@ -310,11 +327,10 @@ func (p *pageWriter) sendHeader(length int) {
 	p.ResponseWriter.WriteHeader(p.status)
 }
 
-// FlushError is called by http.ResponseController. A page that is flushed goes
-// out piece by piece.
+// FlushError is called by http.ResponseController. A page that is flushed goes out piece by piece.
 func (p *pageWriter) FlushError() error {
 	if p.mode == pageUndecided {
-		p.WriteHeader(http.StatusOK)
+		p.guess(nil)
 	}
 	switch p.mode {
 	case pageRestoring:
@@ -343,6 +359,9 @@ func (p *pageWriter) Flush() { _ = p.FlushError() }
 // breaks the answer off: what there is of it goes out before.
 func (p *pageWriter) finish(returned bool) {
 	defer p.layDown()
+	if p.mode == pageUndecided && p.status != 0 {
+		p.guess(nil)
+	}
 	if p.mode == pageRestoring && (!returned || !p.redirect()) {
 		_ = p.release() // the caller may have gone
 	}

@@ -43,7 +43,7 @@ func (p *pageWriter) restorable() bool {
 		return false
 	}
 	word := p.Header().Get(semelhttp.StatusHeader)
-	return p.status == http.StatusOK && isPage(p.Header()) && (word == "executed" || word == "replayed") && len(p.Header()["Trailer"]) == 0
+	return p.status == http.StatusOK && isPage(p.Header().Get("Content-Type")) && (word == "executed" || word == "replayed") && len(p.Header()["Trailer"]) == 0
 }
 
 // holdRestored holds a piece of the page back, and reports whether it still can: a

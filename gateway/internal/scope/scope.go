@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -265,4 +266,206 @@ func Describe(sources []rules.ScopeSource) []string {
 		}
 	}
 	return out
+}
+
+// credentials identify the caller of an Authorization header.
+type credentials struct {
+	principal string // the part that stays the same in all requests of the caller; "" if there is none
+	signed    bool   // they are new for each request, so principal is a claim that only the application can check
+	unknown   bool   // [schemeOf] does not know the scheme, and principal is the whole header
+}
+
+// authorization reads the lines of an Authorization header. Schemes have no letter case (RFC 9110, section 11.1).
+func authorization(lines []string) credentials {
+	whole := credentials{principal: "header Authorization\n" + strings.Join(lines, "\n")}
+	for _, line := range lines {
+		name, rest, found := strings.Cut(line, " ")
+		scheme, stable := schemeOf(name)
+		switch {
+		case !found:
+		case scheme == "":
+			whole.unknown = true
+		case stable == nil:
+			if len(lines) == 1 {
+				whole.principal = "header Authorization\n" + scheme + " " + rest
+			}
+		case len(lines) > 1: // applications differ in which they read
+			return credentials{signed: true}
+		default:
+			return credentials{principal: stableParts(scheme, rest, stable), signed: true}
+		}
+	}
+	return whole
+}
+
+// schemeOf returns the usual spelling of a scheme, or "" if it is not known. For a scheme whose credentials are new for
+// each request it also returns the parameters that stay the same; the first of them must be present.
+func schemeOf(name string) (scheme string, stable []string) {
+	switch strings.ToLower(name) {
+	case "basic":
+		return "Basic", nil
+	case "bearer":
+		return "Bearer", nil
+	case "dpop":
+		return "DPoP", nil // the token; the proof is in another header
+	case "token":
+		return "Token", nil
+	case "digest":
+		return "Digest", []string{"username", "realm"}
+	case "oauth":
+		return "OAuth", []string{"oauth_consumer_key", "oauth_token"}
+	case "hawk":
+		return "Hawk", []string{"id"}
+	case "aws4-hmac-sha256":
+		return "AWS4-HMAC-SHA256", []string{"credential"}
+	case "aws4-ecdsa-p256-sha256":
+		return "AWS4-ECDSA-P256-SHA256", []string{"credential"}
+	case "negotiate", "ntlm", "kerberos", "scram-sha-1", "scram-sha-256", "hoba", "mutual", "privatetoken", "concealed":
+		return strings.ToLower(name), []string{}
+	}
+	return "", nil
+}
+
+// stableParts returns the parameters that stay the same, or "" if the first of them is missing or any occurs twice.
+func stableParts(scheme, text string, stable []string) string {
+	parameters := map[string]string{}
+	for text = strings.TrimSpace(text); text != ""; {
+		var name, value string
+		name, text, _ = strings.Cut(text, "=")
+		name = strings.ToLower(strings.TrimLeft(name, " \t,"))
+		value, text = parameter(text, ",")
+		if _, twice := parameters[name]; twice {
+			return ""
+		}
+		parameters[name] = value
+	}
+	if len(stable) == 0 || parameters[stable[0]] == "" {
+		return ""
+	}
+	var principal strings.Builder
+	principal.WriteString("claim " + scheme)
+	for _, name := range stable {
+		value := parameters[name]
+		if name == "credential" { // the access key, without its date and region
+			value, _, _ = strings.Cut(value, "/")
+		}
+		principal.WriteString("\n" + name + "=" + value)
+	}
+	return principal.String()
+}
+
+// parameter reads the value at the start of the text, quoted or not, and returns what follows the next of the characters that
+// end it.
+func parameter(text, ends string) (value, rest string) {
+	text = strings.TrimLeft(text, " \t")
+	if !strings.HasPrefix(text, `"`) {
+		value, rest = cutAny(text, ends)
+		return strings.TrimRight(value, " \t"), rest
+	}
+	var out strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			_, rest = cutAny(text[i+1:], ends)
+			return out.String(), rest
+		case c == '\\' && i+1 < len(text):
+			i++
+			out.WriteByte(text[i])
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String(), ""
+}
+
+// cutAny cuts the text at the first of the characters.
+func cutAny(text, ends string) (before, after string) {
+	if i := strings.IndexAny(text, ends); i >= 0 {
+		return text[:i], text[i+1:]
+	}
+	return text, ""
+}
+
+// Sessions holds the session cookies of a request by name. All values of a name count, because applications differ in
+// whether the first or the last is the session. They count as they came, because applications also read values that
+// net/http drops, and their callers must not all be anonymous.
+type Sessions map[string][]string
+
+// SessionsOf returns the session cookies of a request.
+func SessionsOf(r *http.Request) Sessions {
+	var all Sessions
+	for name, value := range allCookies(r) {
+		if !isSession(name) {
+			continue
+		}
+		if all == nil {
+			all = Sessions{}
+		}
+		all[name] = append(all[name], value)
+	}
+	return all
+}
+
+// Set applies a cookie that an answer sets; without a value the answer takes it away.
+func (s Sessions) Set(name, value string) {
+	switch {
+	case !isSession(name):
+	case value == "":
+		delete(s, name)
+	default:
+		s[name] = []string{value}
+	}
+}
+
+// Principal returns the caller by all sessions together, or "": an attacker may have planted any of them in the caller's
+// browser, and nothing shows which one the application goes by.
+func (s Sessions) Principal() string {
+	names := slices.Sorted(maps.Keys(s))
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return cookies(names[0], s[names[0]])
+	}
+	var principal strings.Builder
+	principal.WriteString("cookies " + strings.Join(names, ", "))
+	for _, name := range names {
+		principal.WriteString("\n\n" + cookies(name, s[name]))
+	}
+	return principal.String()
+}
+
+// several lists the names where there is more than one.
+func (s Sessions) several() string {
+	if len(s) < 2 {
+		return ""
+	}
+	return strings.Join(slices.Sorted(maps.Keys(s)), ", ")
+}
+
+// Steady returns the cookies whose value lasts as long as the session, and whether there were others, which get a new
+// value with every answer.
+func (s Sessions) Steady() (steady Sessions, others bool) {
+	steady = maps.Clone(s)
+	maps.DeleteFunc(steady, func(name string, _ []string) bool { return !isSteady(name) })
+	return steady, len(steady) < len(s)
+}
+
+func cookies(name string, values []string) string {
+	return "cookie " + name + "\n" + strings.Join(values, "\n")
+}
+
+func isSession(name string) bool {
+	return slices.Contains(rules.SessionCookies(), name) || len(name) > len(mediaWiki) && strings.HasSuffix(name, mediaWiki) && name[0] != '_'
+}
+
+// mediaWiki ends the name of a session cookie that begins with the name of a database.
+const mediaWiki = "_session"
+
+func isSteady(name string) bool {
+	switch name {
+	case "sessionid", "PHPSESSID", "JSESSIONID", "connect.sid", "ASP.NET_SessionId", "SESSION", "DokuWiki", "MinifluxSessionID":
+		return true
+	}
+	return false
 }

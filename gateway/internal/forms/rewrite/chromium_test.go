@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver"
 )
@@ -86,15 +86,9 @@ func TestChromiumAgrees(t *testing.T) {
 }
 
 // onlyForms inserts nothing else.
-type onlyForms struct{}
+type onlyForms struct{ tokens }
 
-func (onlyForms) Form(*rewrite.Form) []byte           { return []byte(formMark) }
-func (onlyForms) Submitter(*rewrite.Submitter) []byte { return nil }
-func (onlyForms) Body() []byte                        { return nil }
-func (onlyForms) Base(string)                         {}
-func (onlyForms) Policy([]byte)                       {}
-func (onlyForms) Head(bool)                           {}
-func (onlyForms) End(bool) []byte                     { return nil }
+func (onlyForms) Form(*rewrite.Form) []byte { return []byte(formMark) }
 
 // load has a headless Chromium open the pages.
 func load(t *testing.T, pages any) map[string]seen {

@@ -1,8 +1,8 @@
 // Package rewrite inserts into HTML pages while they pass: a hidden input into every form, and little else. What is not
 // inserted stays as it was, byte by byte.
 //
-// It is for pages in charsets that are [Supported], served as text/html; of XHTML it knows what [Options].XML says. Nothing
-// of a page is kept but the tag that is being read, so that memory does not grow with the page.
+// It is for pages in charsets that are [Supported], served as text/html, or as XHTML: see [Options].XML. Nothing of a page is
+// kept but the tag that is being read, so that memory does not grow with the page.
 //
 // # Where a tag is a tag
 //
@@ -23,9 +23,11 @@
 //	 │                                       ◀──"-->"───         ◀──"</script"── (does not end there)
 //	 └── all of this starts at "<"
 //
+// In XML no element holds raw text, CDATA sections are everywhere, "<?" goes on to "?>", and a doctype may have declarations in it.
+//
 // # Which tag begins a form
 //
-// Of the tree that a parser builds so much is known: the form that is open (a form in a form begins nothing), the
+// Of the tree that a parser builds so much is known: the form that is open (a form in a form begins nothing, but in XML), the
 // templates that are open (forms in them are forms of their own), whether a select is open (an input in there would close
 // it: nothing is inserted), and which elements are open in svg and math, where a form element is not a form and style does not hold raw text.
 //

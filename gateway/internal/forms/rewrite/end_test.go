@@ -7,13 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 )
 
 const endMark = `<script defer src=E></script>`
 
 // ending inserts a mark at the end of a page that has a form, once, and keeps its policies.
 type ending struct {
+	tokens
+
 	form, done bool
 	policies   []string
 }
@@ -22,11 +24,7 @@ func (e *ending) Form(*rewrite.Form) []byte {
 	e.form = true
 	return nil
 }
-func (*ending) Submitter(*rewrite.Submitter) []byte { return nil }
-func (*ending) Body() []byte                        { return nil }
-func (*ending) Base(string)                         {}
-func (*ending) Head(bool)                           {}
-func (e *ending) Policy(content []byte)             { e.policies = append(e.policies, string(content)) }
+func (e *ending) Policy(content []byte) { e.policies = append(e.policies, string(content)) }
 
 func (e *ending) End(bool) []byte {
 	if !e.form || e.done {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 )
 
 // tokens puts a token into every form that posts.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/formguard/rewrite"
+	"github.com/semel-dev/semel/gateway/internal/forms/rewrite"
 )
 
 // stranger inserts bytes that no page has, so that they can be taken out again.

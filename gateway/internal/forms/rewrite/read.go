@@ -2,8 +2,8 @@ package rewrite
 
 import "bytes"
 
-// feed looks at the first bytes of the chunk and returns how many it has seen.
-func (w *Writer) feed(p []byte) int {
+// feed looks at the first bytes of the chunk.
+func (w *Writer) feed(p []byte) {
 	i := 0
 	for i < len(p) && w.stats.GaveUp == Looking {
 		if !w.inNoscript {
@@ -19,7 +19,6 @@ func (w *Writer) feed(p []byte) int {
 			w.endsHere(noscriptElement, w.noscript.name)
 		}
 	}
-	return i
 }
 
 // endsHere is called at the delimiter behind the name in an end tag that was found in another way than by readName.
@@ -38,7 +37,7 @@ func (w *Writer) read(p []byte, i int) int {
 		case inText:
 			i = w.readText(p, i)
 		case tagOpen, endTagOpen:
-			i = w.open(p, i)
+			i = w.beginTag(p, i)
 		case tagName:
 			i = w.readName(p, i)
 		case tagBody:
@@ -48,7 +47,7 @@ func (w *Writer) read(p []byte, i int) int {
 				w.endTag(i)
 			}
 		case declaration, declDash, declCDATA:
-			i = s.declare(p, i, w.xml || w.outline.foreign.top() != htmlNode)
+			i = s.declare(p, i, s.xml || w.outline.foreign.top() != htmlNode)
 		case rawText:
 			if i, done = s.end.scan(p, i); done {
 				w.endsHere(rawElement, s.end.name)
@@ -57,8 +56,10 @@ func (w *Writer) read(p []byte, i int) int {
 			if i, done = s.script.scan(p, i); done {
 				w.endsHere(scriptElement, []byte(scriptName))
 			}
-		case bogusComment, comment, cdataSection, plainText:
+		case bogusComment, xmlDeclaration, instruction, comment, cdataSection, plainText:
 			i = s.skip(p, i)
+		case unreadable:
+			w.giveUp(WrongXML)
 		}
 	}
 	return i
@@ -79,8 +80,8 @@ func (w *Writer) readText(p []byte, i int) int {
 	return i + n + 1
 }
 
-// open takes the byte after "<" or "</".
-func (w *Writer) open(p []byte, i int) int {
+// beginTag takes the byte after "<" or "</".
+func (w *Writer) beginTag(p []byte, i int) int {
 	c, s := p[i], &w.scan
 	switch {
 	case isLetter(c):
@@ -97,6 +98,8 @@ func (w *Writer) open(p []byte, i int) int {
 		return i
 	case c == '>': // "</>" is nothing
 		s.state = inText
+	case s.xml && c == '?':
+		s.state, s.matched = instruction, 0
 	default:
 		s.state = bogusComment
 		return i
@@ -125,6 +128,10 @@ func (w *Writer) readName(p []byte, i int) int {
 
 // endName decides whether the rest of the tag has to be kept.
 func (w *Writer) endName() {
+	if w.scan.xml {
+		colon := bytes.IndexByte(w.name[:w.named], ':')
+		w.prefixed, w.named = colon >= 0, copy(w.name[:], w.name[colon+1:w.named])
+	}
 	w.what = elementOf(w.name[:w.named])
 	if w.scan.closing {
 		w.whole = w.whole && (w.what == bodyElement || w.what == headElement)
@@ -182,6 +189,11 @@ func isPrefix(name []byte, whole string) bool {
 	return len(name) <= len(whole) && string(name) == whole[:len(name)]
 }
 
+// likeAnyXML reports whether XML reads the inside of this element like any other.
+func (w *Writer) likeAnyXML() bool {
+	return w.scan.xml && w.what > metaElement && (w.what != templateElement || w.scan.tag == afterSlash)
+}
+
 // endTag is called behind the ">" of a tag, start or end.
 func (w *Writer) endTag(end int) {
 	name := w.name[:w.named]
@@ -195,7 +207,7 @@ func (w *Writer) endTag(end int) {
 	}
 	w.pastHead = w.pastHead || !w.what.inHead(name) && w.what != bodyElement
 	tag := w.wholeTag(end)
-	if w.what == svgElement || w.what == mathElement || len(o.foreign.open) > 0 {
+	if !w.scan.xml && (w.what == svgElement || w.what == mathElement || len(o.foreign.open) > 0) {
 		isHTML := o.foreign.start(name, tag, w.scan.tag == afterSlash, w.what == formElement && !o.begins())
 		if o.tooDeep() {
 			w.giveUp(TooDeep)
@@ -204,7 +216,7 @@ func (w *Writer) endTag(end int) {
 			return
 		}
 	}
-	if w.xml && w.scan.tag == afterSlash && w.what > metaElement { // it ends here
+	if w.likeAnyXML() {
 		return
 	}
 	switch w.what {
@@ -239,9 +251,9 @@ func (w *Writer) endTag(end int) {
 // endElement is called behind the ">" of an end tag that is not one of svg or math.
 func (w *Writer) endElement() {
 	switch {
-	case !w.whole || !w.takesElements():
+	case !w.whole || w.prefixed || !w.takesElements():
 	case w.what == bodyElement:
-		w.insertBefore(w.insert.End(false))
+		w.insertAt(w.start, w.insert.End(false))
 	case w.what == headElement:
 		w.endHead(true)
 	}
@@ -270,13 +282,17 @@ func (w *Writer) form(tag []byte, end int) {
 		w.stats.LongTags++
 	}
 	form := w.forms.lend()
-	form.read(tag, w.inNoscript || len(o.templates) > 0)
+	closed := w.scan.xml && w.scan.tag == afterSlash
+	form.read(tag, w.inNoscript || len(o.templates) > 0 || w.prefixed, closed)
 	o.beginForm(form)
 	if o.tooDeep() {
 		w.giveUp(TooDeep)
 	}
 	if tag != nil {
 		w.insertAt(end, w.insert.Form(&form.Form))
+	}
+	if closed {
+		o.endForm()
 	}
 }
 
@@ -292,19 +308,7 @@ func (w *Writer) button(tag []byte) {
 	if !submits(tag) && (w.what != inputElement || !isImage(tag)) || !w.submitter.read(tag, w.what == buttonElement, w.outline.enclosing()) {
 		return
 	}
-	w.insertBefore(w.insert.Submitter(&w.submitter.Submitter))
-}
-
-// insertBefore inserts before the tag that was read last.
-func (w *Writer) insertBefore(inserted []byte) {
-	switch {
-	case len(inserted) == 0:
-	case w.held > 0: // the tag began in a chunk before
-		w.stats.Inserted++
-		w.write(inserted)
-	default:
-		w.insertAt(w.start, inserted)
-	}
+	w.insertAt(w.start, w.insert.Submitter(&w.submitter.Submitter))
 }
 
 // once handles the start tags of which the first one counts.
@@ -314,7 +318,7 @@ func (w *Writer) once(tag []byte, end int) {
 	}
 	switch w.what { //nolint:exhaustive // it is called for three
 	case bodyElement:
-		if !w.hasBody {
+		if !w.hasBody && !w.prefixed {
 			w.hasBody = true
 			w.endHead(false)
 			w.insertAt(end, w.insert.Body())
@@ -364,12 +368,17 @@ func (w *Writer) takesElements() bool {
 	return w.stats.GaveUp == Looking && !w.inNoscript && len(w.outline.templates) == 0 && len(w.outline.foreign.open) == 0
 }
 
-// insertAt inserts at an index of the chunk.
+// insertAt inserts at an index of the chunk, where the tag that was read last begins or ends.
 func (w *Writer) insertAt(i int, inserted []byte) {
-	if len(inserted) == 0 {
-		return
+	switch {
+	case len(inserted) == 0:
+	case w.prefixed: // what is inserted has none
+		w.giveUp(WrongXML)
+	default:
+		w.stats.Inserted++
+		if w.held == 0 || i > w.start { // else it began in a chunk before
+			w.emit(i)
+		}
+		w.write(inserted)
 	}
-	w.stats.Inserted++
-	w.emit(i)
-	w.write(inserted)
 }

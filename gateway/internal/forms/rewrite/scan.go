@@ -6,20 +6,23 @@ import "bytes"
 type state uint8
 
 const (
-	inText       state = iota // the standard's data state
-	tagOpen                   // after "<"
-	endTagOpen                // after "</"
-	tagName                   // in the name of a start or end tag
-	tagBody                   // behind the name, see tagScan
-	declaration               // after "<!"
-	declDash                  // after "<!-"
-	declCDATA                 // in "<![CDATA["
-	bogusComment              // to the next ">", which also ends a doctype
-	comment                   // see commentScan
-	cdataSection              // to "]]>"
-	rawText                   // to the end tag of the element: style, title, textarea and the like
-	scriptText                // see scriptScan
-	plainText                 // to the end of the page
+	inText         state = iota // the standard's data state
+	tagOpen                     // after "<"
+	endTagOpen                  // after "</"
+	tagName                     // in the name of a start or end tag
+	tagBody                     // behind the name, see tagScan
+	declaration                 // after "<!"
+	declDash                    // after "<!-"
+	declCDATA                   // in "<![CDATA["
+	bogusComment                // to the next ">", which also ends a doctype
+	xmlDeclaration              // "<!" in XML: a doctype, or what is inside of one
+	instruction                 // "<?" in XML, to "?>"
+	comment                     // see commentScan
+	cdataSection                // to "]]>"
+	rawText                     // to the end tag of the element: style, title, textarea and the like
+	scriptText                  // see scriptScan
+	plainText                   // to the end of the page
+	unreadable                  // XML in which an entity has markup
 )
 
 const cdataOpening = "[CDATA["
@@ -28,13 +31,15 @@ const cdataOpening = "[CDATA["
 // nothing of them, and may be fed in any pieces.
 type scanner struct {
 	state   state
+	xml     bool
 	tag     tagScan
 	comment commentScan
 	script  scriptScan
 	// end finds the end tag of a raw text element.
 	end endTagScan
-	// matched counts bytes of "[CDATA[", or of "]]" before a ">".
+	// matched counts bytes of "[CDATA[", or of "]]" or "?" before a ">".
 	matched int
+	quote   byte // that is open in an XML declaration
 	// closing is whether the tag is an end tag.
 	closing bool
 }
@@ -49,11 +54,17 @@ func (s *scanner) declare(p []byte, i int, foreign bool) int {
 		s.state, s.matched = declCDATA, 1
 	case s.state == declDash && c == '-':
 		s.state, s.comment = comment, commentStart
+		if s.xml {
+			s.comment = commentText // no ">" right behind it is an end
+		}
 	case s.state == declCDATA && c == cdataOpening[s.matched]:
 		s.matched++
 		if s.matched == len(cdataOpening) {
 			s.state, s.matched = cdataSection, 0
 		}
+	case s.xml:
+		s.state, s.quote = xmlDeclaration, 0
+		return i
 	default:
 		s.state = bogusComment // reads c once more
 		return i
@@ -62,9 +73,9 @@ func (s *scanner) declare(p []byte, i int, foreign bool) int {
 }
 
 // skip goes over bytes in which no tag can begin, and returns the index behind them: of the byte that ended the state,
-// or the end of p. It is called in the states bogusComment, comment, cdataSection and plainText.
+// or the end of p. It is not called in states with tags.
 func (s *scanner) skip(p []byte, i int) int {
-	switch s.state { //nolint:exhaustive // it is called in four
+	switch s.state { //nolint:exhaustive // see above
 	case bogusComment:
 		n := bytes.IndexByte(p[i:], '>')
 		if n < 0 {
@@ -78,19 +89,44 @@ func (s *scanner) skip(p []byte, i int) int {
 			s.state = inText
 		}
 		return i
+	case xmlDeclaration:
+		return s.skipDeclaration(p, i)
 	case cdataSection:
-		return s.skipCDATA(p, i)
+		return s.skipTo(']', 2, p, i)
+	case instruction:
+		return s.skipTo('?', 1, p, i)
 	default: // plainText
 		return len(p)
 	}
 }
 
-func (s *scanner) skipCDATA(p []byte, i int) int {
+// skipDeclaration goes to the end of a declaration, or of its beginning where others are in it: "<!DOCTYPE html [".
+func (s *scanner) skipDeclaration(p []byte, i int) int {
 	for ; i < len(p); i++ {
 		switch c := p[i]; {
-		case c == ']':
-			s.matched = min(s.matched+1, 2)
-		case c == '>' && s.matched == 2:
+		case c == '<':
+			s.state = unreadable
+			return i + 1
+		case c == s.quote:
+			s.quote = 0
+		case s.quote != 0:
+		case c == '"' || c == '\'':
+			s.quote = c
+		case c == '>' || c == '[':
+			s.state = inText
+			return i + 1
+		}
+	}
+	return i
+}
+
+// skipTo goes to a ">" behind some marks.
+func (s *scanner) skipTo(mark byte, marks int, p []byte, i int) int {
+	for ; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == mark:
+			s.matched = min(s.matched+1, marks)
+		case c == '>' && s.matched == marks:
 			s.state = inText
 			return i + 1
 		default:
