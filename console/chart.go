@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 )
 
 const (

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // Path begins the paths of all pages.
@@ -143,7 +143,7 @@ func (c *Console) serves() *http.ServeMux {
 	mux.HandleFunc("GET /console/outbox", c.known(c.outbox))
 	c.withForm(mux, "/console/outbox/held", c.held, c.decideHeld)
 	mux.HandleFunc("GET /console/duplicates", c.known(c.duplicates))
-	c.withForm(mux, "/console/duplicates/{run}", c.run, c.undo)
+	c.withForm(mux, "/console/duplicates/{run}", c.showRun, c.undo)
 	c.withForm(mux, "/console/rules", c.rulesPage, c.verify)
 	mux.HandleFunc("GET /console/log", c.known(c.outcomes))
 	mux.HandleFunc("GET /console/settings", c.known(c.settingsPage))
@@ -197,7 +197,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type call struct {
 	*http.Request
 
-	session session
+	session operatorSession
 	w       http.ResponseWriter
 	form    form
 	kept    []dedupe.Kept // rows that an undo left as they are

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/semel-dev/semel/internal/dedupe"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // shop is a business database in which customers were merged, and their orders moved.

@@ -1,7 +1,7 @@
 // Package console is a screen for operators: what happened once, what is unknown, and who decided. Its pages are drawn by
 // the server, and work without scripts.
 //
-// An operator logs in with a token of the admin API, typed once into a form. The session that begins is a random cookie for
+// An operator logs in with a token of the admin API, typed once into a form. The session that begins is a random cookie (session.go) for
 // this host alone, which no script and no other site's page can use; the server keeps its hash.
 //
 //	           token is known

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 const (
@@ -98,8 +98,8 @@ type runPage struct {
 	Lost string        // why the run cannot be read, on a page that keeps what was typed
 }
 
-// run shows a run.
-func (c *Console) run(k *call, status int) {
+// showRun shows a run.
+func (c *Console) showRun(k *call, status int) {
 	number, err := strconv.ParseInt(k.PathValue("run"), 10, 64)
 	if err != nil || c.database == nil {
 		c.missing(k, "This run does not exist", "A run has a number; the list of merged duplicates has all.")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 )
@@ -111,8 +111,8 @@ func viewFlow(rec *semel.Record) flowRow {
 	return f
 }
 
-// step is one of a flow.
-type step struct {
+// flowStep is one step of a flow.
+type flowStep struct {
 	operatorview.Record
 
 	Number int
@@ -129,7 +129,7 @@ func (c *Console) addSteps(ctx context.Context, p *recordPage, rec *semel.Record
 	}
 	for i := range all {
 		s := &all[i]
-		p.Steps = append(p.Steps, step{operatorview.ViewRecord(&s.Record), s.Number, s.Name, s.Undo, became(&s.Record)})
+		p.Steps = append(p.Steps, flowStep{operatorview.ViewRecord(&s.Record), s.Number, s.Name, s.Undo, became(&s.Record)})
 	}
 	if len(p.Steps) > 0 {
 		p.Graph = draw(p.Steps)
@@ -162,7 +162,7 @@ type box struct {
 }
 
 // draw places the steps.
-func draw(steps []step) *graph {
+func draw(steps []flowStep) *graph {
 	g, rows := &graph{Width: boxWidth + 2}, map[int]int{}
 	for i := range steps {
 		s := &steps[i]
@@ -187,7 +187,7 @@ func draw(steps []step) *graph {
 }
 
 // boxLabel names a step in its box: the letters that fit.
-func boxLabel(s *step) string {
+func boxLabel(s *flowStep) string {
 	text := []rune(visible(s.Title()))
 	if len(text) > maxLabel {
 		text = append(text[:maxLabel-1], '…')
@@ -196,7 +196,7 @@ func boxLabel(s *step) string {
 }
 
 // Title names the step.
-func (s *step) Title() string {
+func (s *flowStep) Title() string {
 	name := s.Step
 	if name == "" {
 		name = "step " + s.Name

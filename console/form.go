@@ -43,7 +43,7 @@ func (c *Console) withForm(mux *http.ServeMux, path string, show func(k *call, s
 			return
 		}
 		k := &call{Request: r, session: one, w: w, form: form{Typed: r.PostForm}}
-		next, no := c.take(k, do) //nolint:contextcheck // a call carries its context.
+		next, no := c.carryOut(k, do) //nolint:contextcheck // a call carries its context.
 		switch {
 		case no != nil:
 			k.form.Problem, k.form.Field = no.text, no.field
@@ -56,8 +56,8 @@ func (c *Console) withForm(mux *http.ServeMux, path string, show func(k *call, s
 	})
 }
 
-// take does what a form asks for, if its sender may.
-func (c *Console) take(k *call, do act) (string, *refusal) {
+// carryOut does what a form asks for, if its sender may.
+func (c *Console) carryOut(k *call, do act) (string, *refusal) {
 	switch {
 	case !k.session.sent(k.Request):
 		return "", &refusal{http.StatusForbidden, "Nothing was done: this form is from another session. Look at it once more, then send it again.", ""}
@@ -86,7 +86,7 @@ func (c *Console) logAct(k *call, act, what string, err error) {
 type resumedKey struct{}
 
 // resume shows a page with what was typed into its form before the session ended.
-func (c *Console) resume(w http.ResponseWriter, r *http.Request, one session, page *url.URL, typed url.Values) {
+func (c *Console) resume(w http.ResponseWriter, r *http.Request, one operatorSession, page *url.URL, typed url.Values) {
 	k := &call{session: one, form: form{Typed: typed, Problem: "It has not been done yet. Look at it once more, then send it."}}
 	again := r.Clone(context.WithValue(r.Context(), resumedKey{}, k))
 	again.Method, again.URL, again.Body = http.MethodGet, page, http.NoBody

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/store/memstore"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/console"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver/databases"

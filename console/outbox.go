@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/outbox"
 )
 

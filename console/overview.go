@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outcomelog"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/operator"
 )

@@ -18,17 +18,17 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/console"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/inbox"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 // private is a value of a row, which the errors of the database quote.

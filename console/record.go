@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 )
@@ -34,8 +34,8 @@ type recordPage struct {
 	Open bool
 	form
 
-	Flow  string // the digest of the flow that this is a step of; empty if it is none, or cannot be told
-	Steps []step // of a flow
+	Flow  string     // the digest of the flow that this is a step of; empty if it is none, or cannot be told
+	Steps []flowStep // of a flow
 	Graph *graph
 	Gone  string // why the steps cannot be read
 	// Logged says that the outcome log may have entries about it.

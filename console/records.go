@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 

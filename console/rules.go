@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/operatorview"
-	"github.com/semel-dev/semel/internal/rules/verify"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 const (
@@ -80,8 +80,8 @@ type verification struct {
 
 var errVerifying = errors.New("another operator compares them already")
 
-// run compares the rules with the database, unless a comparison runs.
-func (v *verification) run(ctx context.Context, compare func(context.Context) (*verify.Report, error)) error {
+// compareRules compares the rules with the database, unless a comparison runs.
+func (v *verification) compareRules(ctx context.Context, compare func(context.Context) (*verify.Report, error)) error {
 	v.mu.Lock()
 	if v.running {
 		v.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *Console) verify(k *call) (string, *refusal) {
 	if c.database == nil || c.rules == nil {
 		return "", &refusal{http.StatusNotFound, "Nothing was compared: this process does not know the application's database.", ""}
 	}
-	err := c.verified.run(k.Context(), func(ctx context.Context) (*verify.Report, error) {
+	err := c.verified.compareRules(k.Context(), func(ctx context.Context) (*verify.Report, error) {
 		return verify.Verify(ctx, c.database.DB, c.database.Dialect, c.rules, &verify.Options{MaxRows: verifyRows, Timeout: verifyTable})
 	})
 	switch {

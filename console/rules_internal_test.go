@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/rules/verify"
+	"github.com/semel-dev/semel/schema/verify"
 )
 
 // Promise 8: at most one comparison runs, it has an end, and one that fails leaves the last result as it was.
@@ -17,11 +17,11 @@ func TestVerification(t *testing.T) {
 	t.Parallel()
 	var v verification
 	report := &verify.Report{Rules: 7}
-	err := v.run(t.Context(), func(ctx context.Context) (*verify.Report, error) {
+	err := v.compareRules(t.Context(), func(ctx context.Context) (*verify.Report, error) {
 		if end, ok := ctx.Deadline(); !ok || time.Until(end) > verifyTime {
 			t.Error("a comparison has no end")
 		}
-		second := v.run(ctx, func(context.Context) (*verify.Report, error) {
+		second := v.compareRules(ctx, func(context.Context) (*verify.Report, error) {
 			t.Error("two comparisons run at once")
 			return nil, nil
 		})
@@ -34,7 +34,7 @@ func TestVerification(t *testing.T) {
 		t.Errorf("got %v at %v, error %v", got, at, err)
 	}
 	broken := errors.New("the database is down")
-	if err := v.run(t.Context(), func(context.Context) (*verify.Report, error) { return nil, broken }); !errors.Is(err, broken) {
+	if err := v.compareRules(t.Context(), func(context.Context) (*verify.Report, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	if got, _ := v.last(); got != report {

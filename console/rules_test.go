@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/console"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 const uniqueRules = `version: 1

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 )
 
 const (
@@ -24,8 +24,8 @@ const (
 	secureCookie = "__Secure-" + plainCookie
 )
 
-// session is an operator that logged in.
-type session struct {
+// operatorSession is an operator that logged in.
+type operatorSession struct {
 	adminapi.Token
 
 	// form is in each form of the session's pages, so that no other site can send one.
@@ -36,16 +36,16 @@ type session struct {
 // sessions are those that last. The zero value is not ready; use newSessions.
 type sessions struct {
 	mu  sync.Mutex // guards all
-	all map[[sha256.Size]byte]session
+	all map[[sha256.Size]byte]operatorSession
 }
 
-func newSessions() *sessions { return &sessions{all: map[[sha256.Size]byte]session{}} }
+func newSessions() *sessions { return &sessions{all: map[[sha256.Size]byte]operatorSession{}} }
 
 // begin starts a session, and gives its cookie to the browser. An older one of this browser ends.
-func (s *sessions) begin(w http.ResponseWriter, r *http.Request, token adminapi.Token) session {
+func (s *sessions) begin(w http.ResponseWriter, r *http.Request, token adminapi.Token) operatorSession {
 	s.end(w, r)
 	id, now := rand.Text(), time.Now()
-	one := session{Token: token, form: rand.Text(), until: now.Add(sessionLife)}
+	one := operatorSession{Token: token, form: rand.Text(), until: now.Add(sessionLife)}
 	s.mu.Lock()
 	s.forget(now, token.Name)
 	s.all[sha256.Sum256([]byte(id))] = one
@@ -84,7 +84,7 @@ func (s *sessions) forget(now time.Time, operator string) {
 }
 
 // of returns the session of a request.
-func (s *sessions) of(r *http.Request) (session, bool) {
+func (s *sessions) of(r *http.Request) (operatorSession, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range []string{secureCookie, plainCookie} {
@@ -97,7 +97,7 @@ func (s *sessions) of(r *http.Request) (session, bool) {
 			}
 		}
 	}
-	return session{}, false
+	return operatorSession{}, false
 }
 
 // end ends the sessions of a request, if it has any.
@@ -113,7 +113,7 @@ func (s *sessions) end(w http.ResponseWriter, r *http.Request) {
 }
 
 // sent reports whether a form came from a page of this session.
-func (one *session) sent(r *http.Request) bool {
+func (one *operatorSession) sent(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.PostFormValue(fieldForm)), []byte(one.form)) == 1
 }
 

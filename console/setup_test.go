@@ -16,10 +16,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/console"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/schema/dedupe"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/console"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/store/memstore"
 )

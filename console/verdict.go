@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 )
 
 // label returns the words of a verdict's field on the page.
@@ -87,7 +87,7 @@ func (c *Console) settlement(ctx context.Context, digest semel.Digest, form url.
 }
 
 // typedVerdict reads the form. Its errors are [*operatorview.FieldError].
-func typedVerdict(form url.Values, most int) (*operatorview.Verdict, error) {
+func typedVerdict(form url.Values, most int) (*operatorview.RecordVerdict, error) {
 	get := func(f operatorview.Field) string { return strings.TrimSpace(form.Get(string(f))) }
 	bounded := func(f operatorview.Field, n int) error {
 		if n <= most {
@@ -95,7 +95,7 @@ func typedVerdict(form url.Values, most int) (*operatorview.Verdict, error) {
 		}
 		return &operatorview.FieldError{Field: f, Text: fmt.Sprintf("%s has %d bytes, at most %d are kept", label(f), n, most)}
 	}
-	v := &operatorview.Verdict{As: get(operatorview.FieldAs), Reason: get(operatorview.FieldReason), Naming: label}
+	v := &operatorview.RecordVerdict{As: get(operatorview.FieldAs), Reason: get(operatorview.FieldReason), Naming: label}
 	var err error
 	if text := get(operatorview.FieldRetention); text != "" {
 		if v.Retention, err = time.ParseDuration(text); err != nil {

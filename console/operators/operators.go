@@ -9,9 +9,9 @@ import (
 	"net"
 	"slices"
 
+	"github.com/semel-dev/semel/console"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/outcomelog/archive"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/semel-dev/semel/console/operators"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/operators"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
