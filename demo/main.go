@@ -13,7 +13,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/semel-dev/semel/internal/demo"
+	"github.com/semel-dev/semel/demo/stage"
 )
 
 func main() {
@@ -37,18 +37,18 @@ func run(ctx context.Context, listen string, once bool, out io.Writer) error {
 	if once {
 		listen = "" // the page is not used
 	}
-	d, err := demo.Start(ctx, &demo.Options{Listen: listen})
+	d, err := stage.Start(ctx, &stage.Options{Listen: listen})
 	if err != nil && once {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%w (choose another address with --listen, or any free port with --listen 127.0.0.1:0)", err)
 	}
 	if once {
-		var results []demo.Result
+		var results []stage.Result
 		if results, err = d.Play(ctx, nil); err == nil {
-			_, err = io.WriteString(out, demo.Table(results, false))
+			_, err = io.WriteString(out, stage.Table(results, false))
 		}
-		if err == nil && slices.ContainsFunc(results, func(r demo.Result) bool { return !r.Once() }) {
+		if err == nil && slices.ContainsFunc(results, func(r stage.Result) bool { return !r.Once() }) {
 			err = errors.New("not everything happened exactly once behind the gateway")
 		}
 	} else if _, err = io.WriteString(out, d.Welcome()); err == nil {

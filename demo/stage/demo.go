@@ -1,4 +1,4 @@
-package demo
+package stage
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/semel-dev/semel/console"
 	"github.com/semel-dev/semel/examples/invoices"
-	"github.com/semel-dev/semel/internal/console"
 )
 
 //go:embed rules.yaml
@@ -135,7 +135,7 @@ func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) e
 		dir: d.dir, upstream: s.upstream.url(), listen: front.Addr().String(), admin: admin.Addr().String(), log: slog.New(d.decisions),
 		token: "demo-" + rand.Text() + rand.Text(),
 	}
-	if err := s.gate.open(ctx); err != nil {
+	if err := s.gate.openGateway(ctx); err != nil {
 		return errors.Join(err, front.Close(), admin.Close())
 	}
 	s.serve(ctx, front, s.gate, d.news.notify, opts.Logger)

@@ -1,4 +1,4 @@
-// Package demo serves the naive invoicing application three times: unchanged, with the browser client's script in its pages,
+// Package stage serves the naive invoicing application three times: unchanged, with the browser client's script in its pages,
 // and behind the gateway, with a page that explains what to do and shows the counts live. Without a browser, it replays the
 // behaviour of people, browsers and programs on the first and the last.
 //
@@ -10,4 +10,4 @@
 //
 // A network forwards everything until the page impairs it.
 // A watch tracks the requests under way, so that nothing here has to sleep.
-package demo
+package stage

@@ -1,4 +1,4 @@
-package demo
+package stage
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/semel-dev/semel/internal/console"
+	"github.com/semel-dev/semel/console"
 	"github.com/semel-dev/semel/internal/must"
 )
 

@@ -1,4 +1,4 @@
-package demo
+package stage
 
 import (
 	"bufio"
@@ -14,7 +14,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/check/webform"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // maxAnswerBytes bounds how much of an answer is read.
@@ -124,20 +125,18 @@ func (b *browser) openForm(ctx context.Context) error {
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the form answered %d", response.StatusCode)
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
-	if err != nil {
-		return fmt.Errorf("read the form: %w", err)
-	}
-	page, err := webform.Parse(text, r.URL)
+	page, err := html.Parse(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
 		return fmt.Errorf("read the form: %w", err)
 	}
 	b.hidden = url.Values{}
-	for i := range page.Forms {
-		for _, f := range page.Forms[i].Press(page.Base, nil).Fields {
-			if f.Kind == webform.Hidden {
-				b.hidden.Add(f.Name, f.Value)
-			}
+	for node := range page.Descendants() {
+		attributes := map[string]string{}
+		for _, a := range node.Attr {
+			attributes[a.Key] = a.Val
+		}
+		if node.DataAtom == atom.Input && attributes["type"] == "hidden" {
+			b.hidden.Add(attributes["name"], attributes["value"])
 		}
 	}
 	return nil
@@ -173,10 +172,10 @@ func (b *browser) formBytes(ctx context.Context) ([]byte, error) {
 }
 
 // submit sends the form and reads the answer.
-func (b *browser) submit(ctx context.Context, extra http.Header) (answer, error) {
+func (b *browser) submit(ctx context.Context, extra http.Header) (callerAnswer, error) {
 	r, err := b.form(ctx)
 	if err != nil {
-		return answer{}, err
+		return callerAnswer{}, err
 	}
 	maps.Copy(r.Header, extra)
 	return b.do(r)
@@ -192,7 +191,7 @@ func (b *browser) submitAndLand(ctx context.Context, extra http.Header) (string,
 }
 
 // land opens the page that the answer redirects to.
-func (b *browser) land(ctx context.Context, a answer) (string, error) {
+func (b *browser) land(ctx context.Context, a callerAnswer) (string, error) {
 	if a.location == "" {
 		return a.String(), nil
 	}
@@ -216,14 +215,14 @@ func (b *browser) submitAndLeave(ctx context.Context) error {
 }
 
 // create requests an invoice from the JSON API.
-func (b *browser) create(ctx context.Context, key string, cents int) (answer, error) {
+func (b *browser) create(ctx context.Context, key string, cents int) (callerAnswer, error) {
 	text, err := json.Marshal(map[string]any{"customer_id": 1, "amount_cents": cents, "currency": "EUR", "note": b.player.note})
 	if err != nil {
-		return answer{}, err
+		return callerAnswer{}, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.player.on.url()+"/api/invoices", bytes.NewReader(text))
 	if err != nil {
-		return answer{}, err
+		return callerAnswer{}, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Idempotency-Key", `"`+key+`"`)
@@ -243,17 +242,17 @@ func (b *browser) expectPage(ctx context.Context, path string) error {
 	return err
 }
 
-func (b *browser) do(r *http.Request) (answer, error) {
+func (b *browser) do(r *http.Request) (callerAnswer, error) {
 	response, err := b.client.Do(r)
 	if err != nil {
-		return answer{}, err
+		return callerAnswer{}, err
 	}
 	defer response.Body.Close() //nolint:errcheck // only read.
 	return newAnswer(response)
 }
 
-// answer is a caller's answer, as a person would describe it.
-type answer struct {
+// callerAnswer is a caller's answer, as a person would describe it.
+type callerAnswer struct {
 	status   int
 	location string
 	number   string // of the invoice, when the answer is one
@@ -261,21 +260,21 @@ type answer struct {
 	replayed bool
 }
 
-func readAnswer(conn net.Conn) (answer, error) {
+func readAnswer(conn net.Conn) (callerAnswer, error) {
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		return answer{}, err
+		return callerAnswer{}, err
 	}
 	defer response.Body.Close() //nolint:errcheck // only read.
 	return newAnswer(response)
 }
 
-func newAnswer(response *http.Response) (answer, error) {
+func newAnswer(response *http.Response) (callerAnswer, error) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
-		return answer{}, fmt.Errorf("read the answer: %w", err)
+		return callerAnswer{}, fmt.Errorf("read the answer: %w", err)
 	}
-	a := answer{
+	a := callerAnswer{
 		status: response.StatusCode, location: response.Header.Get("Location"),
 		replayed: response.Header.Get("Idempotency-Status") == "replayed",
 	}
@@ -293,7 +292,7 @@ func newAnswer(response *http.Response) (answer, error) {
 }
 
 // String describes the answer in a few words.
-func (a answer) String() string {
+func (a callerAnswer) String() string {
 	text := fmt.Sprint(a.status)
 	switch {
 	case a.problem != "":

@@ -1,4 +1,4 @@
-package demo
+package stage
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func twoTabs(ctx context.Context, p *player) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return race(first.secondTab(), first, func(b *browser) (answer, error) { return b.submit(ctx, nil) })
+	return race(first.secondTab(), first, func(b *browser) (callerAnswer, error) { return b.submit(ctx, nil) })
 }
 
 // resentBytes is a proxy that loses the connection to the server and resends the same bytes on another one.
@@ -111,7 +111,7 @@ func apiRetry(ctx context.Context, p *player) (string, error) {
 // apiRace calls the JSON API from two programs at once, with one key.
 func apiRace(ctx context.Context, p *player) (string, error) {
 	key := rand.Text()
-	return race(p.program(), p.program(), func(b *browser) (answer, error) { return b.create(ctx, key, 4200) })
+	return race(p.program(), p.program(), func(b *browser) (callerAnswer, error) { return b.create(ctx, key, 4200) })
 }
 
 // apiOtherData reuses a key for another amount.
@@ -125,8 +125,8 @@ func apiOtherData(ctx context.Context, p *player) (string, error) {
 }
 
 // race runs both at once and returns the answer to the second, as far as the answers show.
-func race(one, other *browser, act func(*browser) (answer, error)) (string, error) {
-	var answers [2]answer
+func race(one, other *browser, act func(*browser) (callerAnswer, error)) (string, error) {
+	var answers [2]callerAnswer
 	var errs [2]error
 	var both sync.WaitGroup
 	both.Go(func() { answers[0], errs[0] = act(one) })

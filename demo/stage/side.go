@@ -1,4 +1,4 @@
-package demo
+package stage
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/semel-dev/semel/console"
+	"github.com/semel-dev/semel/console/operators"
 	"github.com/semel-dev/semel/examples/invoices"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/operators"
+	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/store/sqlitestore"
@@ -131,8 +131,8 @@ type gate struct {
 	pages   http.Handler // of gateway, for operators
 }
 
-// open puts a gateway with the demo's rules in front of the upstream.
-func (g *gate) open(ctx context.Context) (err error) {
+// openGateway puts a gateway with the demo's rules in front of the upstream.
+func (g *gate) openGateway(ctx context.Context) (err error) {
 	if g.rules, err = rules.Parse("rules.yaml", rulesFile); err != nil {
 		return err
 	}
