@@ -41,7 +41,7 @@ const MySQLSnapshots = "mysql, snapshots"
 // [Each] runs a test on all of them.
 func Databases() map[string]func(testing.TB) *Database {
 	all := map[string]func(testing.TB) *Database{"pgx": Pgx, MySQLSnapshots: mysqlSnapshots}
-	for _, d := range dialect.All() {
+	for _, d := range []dbguard.Dialect{dbguard.PostgreSQL, dbguard.MySQL, dbguard.SQLite} {
 		all[d.String()] = func(tb testing.TB) *Database {
 			tb.Helper()
 			return Open(tb, d)
@@ -89,17 +89,17 @@ const maxConnsSQLite = 4
 
 // Open makes an empty database, reached through database/sql. In PostgreSQL it is
 // a schema, first in the search path, because a database takes seconds to make.
-func Open(tb testing.TB, d dialect.Dialect) *Database {
+func Open(tb testing.TB, d dbguard.Dialect) *Database {
 	tb.Helper()
-	if d == dialect.PostgreSQL {
+	if d == dbguard.PostgreSQL {
 		db := databases.Connect(tb, "pgx", postgresSchema(tb))
 		return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db, Strict: true}
 	}
-	db := databases.Open(tb, d).DB
-	if d == dialect.SQLite {
+	db := databases.Open(tb, dialect.Dialect(d)).DB
+	if d == dbguard.SQLite {
 		db.SetMaxOpenConns(maxConnsSQLite)
 	}
-	return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db, Strict: d == dialect.MySQL && snapshotIsolation(tb, db)}
+	return &Database{Database: dbguard.SQLDatabase(d, db), SQL: db, Strict: d == dbguard.MySQL && snapshotIsolation(tb, db)}
 }
 
 // snapshotIsolation reports whether the server has innodb_snapshot_isolation on by default, as MariaDB from 11.6.2.
@@ -123,7 +123,7 @@ func Pgx(tb testing.TB) *Database {
 func mysqlSnapshots(tb testing.TB) *Database {
 	tb.Helper()
 	db := databases.Connect(tb, "mysql", testserver.MySQLDatabase(tb)+"?innodb_snapshot_isolation=1")
-	return &Database{Database: dbguard.SQLDatabase(dialect.MySQL, db), SQL: db, Strict: true}
+	return &Database{Database: dbguard.SQLDatabase(dbguard.MySQL, db), SQL: db, Strict: true}
 }
 
 // postgresSchema makes a schema and returns the DSN whose search path it is.
@@ -191,7 +191,7 @@ func (d *Database) Insert(tb testing.TB, keys int, statement string) {
 // at that.
 func (d *Database) InTxAt(ctx context.Context, level sql.IsolationLevel, work func(ctx context.Context, tx dbguard.Session) error) error {
 	switch {
-	case d.Dialect() == dialect.SQLite:
+	case d.Dialect() == dbguard.SQLite:
 		return d.InTx(ctx, work)
 	case d.Pool != nil:
 		o := pgx.TxOptions{IsoLevel: pgx.TxIsoLevel(strings.ToLower(level.String()))}

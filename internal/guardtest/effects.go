@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/dbguard"
+	"github.com/semel-dev/semel/internal/dialect"
 )
 
 // Effects is a table without any constraint, in which work leaves one row every
@@ -18,7 +19,7 @@ type Effects struct {
 func NewEffects(tb testing.TB, db *Database) *Effects {
 	tb.Helper()
 	db.Run(tb, "CREATE TABLE effect (k int NOT NULL)", "CREATE INDEX effect_k ON effect (k)")
-	return &Effects{db, "INSERT INTO effect (k) VALUES (" + db.Dialect().Placeholder(1) + ")"}
+	return &Effects{db, "INSERT INTO effect (k) VALUES (" + dialect.Dialect(db.Dialect()).Placeholder(1) + ")"}
 }
 
 // Add is the work for a key: one row more, in the transaction of s.

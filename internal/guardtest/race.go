@@ -2,10 +2,9 @@ package guardtest
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Callers and Keys size a race: [Callers] at once, for each of [Keys] keys.
@@ -26,15 +25,20 @@ func Race(tb testing.TB, callers, keys int, call func(ctx context.Context, calle
 	tb.Helper()
 	for key := range keys {
 		start := make(chan struct{})
-		group, ctx := errgroup.WithContext(context.WithValue(tb.Context(), meetingKey{}, &meeting{second: make(chan struct{})}))
+		ctx, stop := context.WithCancelCause(context.WithValue(tb.Context(), meetingKey{}, &meeting{second: make(chan struct{})}))
+		var group sync.WaitGroup
 		for caller := range callers {
-			group.Go(func() error {
+			group.Go(func() {
 				<-start
-				return call(ctx, caller, key)
+				if err := call(ctx, caller, key); err != nil {
+					stop(err)
+				}
 			})
 		}
 		close(start)
-		if err := group.Wait(); err != nil {
+		group.Wait()
+		err := context.Cause(ctx)
+		if stop(nil); err != nil {
 			tb.Fatalf("key %d: %v", key, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/dbguard"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/guardtest"
 )
 
@@ -32,7 +31,7 @@ func TestInTxAt(t *testing.T) {
 	guardtest.Each(t, func(t *testing.T, db *guardtest.Database) {
 		db.Run(t, "CREATE TABLE n (v int NOT NULL)", "INSERT INTO n VALUES (1)")
 		for level, want := range map[sql.IsolationLevel]int64{sql.LevelReadCommitted: 2, sql.LevelRepeatableRead: 1} {
-			if db.Dialect() == dialect.SQLite {
+			if db.Dialect() == dbguard.SQLite {
 				continue // its transaction would wait for itself
 			}
 			db.Run(t, "UPDATE n SET v = 1")

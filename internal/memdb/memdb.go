@@ -147,7 +147,7 @@ func (db *DB) lockKey(ctx context.Context, d semel.Digest, wait time.Duration) e
 	}
 	l.n++
 	db.mu.Unlock()
-	err := l.take(ctx, wait)
+	err := l.acquire(ctx, wait)
 	if err != nil {
 		db.mu.Lock()
 		db.leave(d, l)
@@ -156,7 +156,7 @@ func (db *DB) lockKey(ctx context.Context, d semel.Digest, wait time.Duration) e
 	return err
 }
 
-func (l *lock) take(ctx context.Context, wait time.Duration) error {
+func (l *lock) acquire(ctx context.Context, wait time.Duration) error {
 	select {
 	case l.seat <- struct{}{}:
 		return nil

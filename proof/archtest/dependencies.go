@@ -30,17 +30,16 @@ type goMod struct {
 	Tool []struct{ Path string }
 }
 
-// Dependencies lists the direct dependencies of every go.mod and package.json in the tree, which lies in dir. In the
-// main module a dependency is also direct when one of its packages imports it, whatever go.mod's comment says. A
-// module whose go.mod has tool directives depends on those tools only.
-func Dependencies(ctx context.Context, dir string, tree Tree, packages []Package) ([]Dependency, error) {
+// Dependencies lists the direct dependencies of every go.mod and package.json in the tree, which lies in dir. A module whose
+// go.mod has tool directives depends on those tools only.
+func Dependencies(ctx context.Context, dir string, tree Tree) ([]Dependency, error) {
 	var found []Dependency
 	for _, name := range tree.names(func(name string) bool { return !inTestdata(name) }) {
 		var err error
 		var more []Dependency
 		switch path.Base(name) {
 		case "go.mod":
-			more, err = goDependencies(ctx, dir, name, packages)
+			more, err = goDependencies(ctx, dir, name)
 		case "package.json":
 			more, err = npmDependencies(name, tree.files[name])
 		}
@@ -52,7 +51,7 @@ func Dependencies(ctx context.Context, dir string, tree Tree, packages []Package
 	return found, nil
 }
 
-func goDependencies(ctx context.Context, dir, name string, packages []Package) ([]Dependency, error) {
+func goDependencies(ctx context.Context, dir, name string) ([]Dependency, error) {
 	out, err := output(ctx, filepath.Join(dir, filepath.FromSlash(path.Dir(name))), "go", "mod", "edit", "-json")
 	if err != nil {
 		return nil, err
@@ -62,13 +61,6 @@ func goDependencies(ctx context.Context, dir, name string, packages []Package) (
 		return nil, fmt.Errorf("read go mod edit's answer about %s: %w", name, err)
 	}
 	imported := make(map[string]bool)
-	if name == "go.mod" {
-		for _, p := range packages {
-			for _, importPath := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-				imported[moduleOf(mod, importPath)] = true
-			}
-		}
-	}
 	for _, tool := range mod.Tool {
 		imported[moduleOf(mod, tool.Path)] = true
 	}

@@ -53,11 +53,13 @@ func Rooms() []Room {
 		{Path: "internal/outcomecookie", Floor: 0, Kind: Ground},
 		// The guard and package operator agree on it.
 		{Path: "internal/verdict", Floor: 0, Kind: Ground},
+		// What it calls of the guard is not exported.
+		{Path: "internal/seize", Floor: 0, Also: []string{"."}},
 		// Below the stores, because storetest checks verdicts as well.
-		{Path: "operator", Floor: 0, Also: []string{"."}},
+		{Path: "operator", Floor: 0, Also: []string{".", "internal/seize"}},
 		// The root and the stores run on its transition table.
 		{Path: "internal/transition", Floor: 0, Kind: Ground},
-		{Path: "internal/archtest", Floor: 0},
+		{Path: "proof/archtest", Floor: 0},
 		{Path: "internal/ratelimit", Floor: 0},
 		{Path: "web", Floor: 0},
 		// Notes of records have the texts of databases, without values of rows.
@@ -75,7 +77,7 @@ func Rooms() []Room {
 		{Path: "store/redisstore", Floor: 1, Kind: Store},
 		{Path: "store/groupcommit", Floor: 1},
 		// Only the switch from a DSN puts it before a store.
-		{Path: "internal/outcomecache", Floor: 1},
+		{Path: "internal/cli/outcomecache", Floor: 1},
 		{Path: "store/storetest", Floor: 1},
 		{Path: "semelhttp", Floor: 1, Kind: Door},
 		{Path: "internal/formguard", Floor: 0, Kind: Ground},
@@ -94,16 +96,13 @@ func Rooms() []Room {
 		{Path: "internal/memdb", Floor: 1},
 		{Path: "internal/storerace", Floor: 0, Also: []string{"."}},
 		{Path: "check", Floor: 2},
+		{Path: "check/checkcmd", Floor: 4, Also: []string{"internal/cli"}},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
 		// The outcome log is opened as an application's database is, apart from the store's connections.
-		{Path: "internal/openstore", Floor: 3, Also: []string{"internal/opendb"}},
-		// Opens the application's own database, with the drivers that stores use.
-		{Path: "internal/opendb", Floor: 3},
-
-		// Merges duplicates in the application's own database.
-		{Path: "internal/dedupe", Floor: 2},
-	}, exampleRooms(), testServers(), operators(), operations(), linting(), mechanisms(), topRooms())
+		{Path: "internal/cli/openstore", Floor: 3, Also: []string{"internal/cli/opendb"}},
+		{Path: "internal/cli/opendb", Floor: 3},
+	}, exampleRooms(), testServers(), schemas(), operators(), operations(), linting(), mechanisms(), topRooms())
 }
 
 // testServers are programs that only tests start, and what breaks servers on purpose imports.
@@ -115,17 +114,30 @@ func testServers() []Room {
 	}
 }
 
+// schemas are about the application's own database.
+func schemas() []Room {
+	return []Room{
+		// What it promises, read from its catalogue.
+		{Path: "schema/catalog", Floor: 1, Also: []string{"rules", "schema/internal/serversql"}},
+		{Path: "schema/internal/serversql", Floor: 1, Also: []string{"rules"}},
+		// The rules that its indexes keep, and the merging of rows that break them.
+		{Path: "schema", Floor: 2},
+		{Path: "schema/schemacmd", Floor: 4, Also: []string{"internal/cli"}},
+		{Path: "internal/cli", Floor: 4},
+	}
+}
+
 // operators let people settle what is unknown.
 func operators() []Room {
 	return []Room{
 		// What operators' doors share: how a record looks, what a verdict means.
-		{Path: "internal/operatorview", Floor: 2, Also: []string{"flow"}},
+		{Path: "internal/cli/operatorview", Floor: 2, Also: []string{"flow"}},
 		// The gauges of a gateway and of the console.
-		{Path: "internal/watch", Floor: 2},
+		{Path: "gateway/watch", Floor: 2},
 		// The views need semelhttp, and the gateway mounts the API: only one floor is between them.
-		{Path: "internal/adminapi", Floor: 2, Kind: Door, Also: []string{"internal/operatorview"}},
+		{Path: "gateway/adminapi", Floor: 2, Kind: Door, Also: []string{"internal/cli/operatorview"}},
 		// It logs operators in by the tokens of the API, and shows records as that does.
-		{Path: "internal/console", Floor: 2, Kind: Door, Also: []string{"internal/operatorview", "internal/adminapi", "flow", "inbox", "outbox", "internal/dedupe"}},
+		{Path: "console", Floor: 2, Kind: Door, Also: []string{"internal/cli/operatorview", "gateway/adminapi", "flow", "inbox", "outbox", "schema"}},
 	}
 }
 
@@ -138,8 +150,9 @@ func exampleRooms() []Room {
 		{Path: "examples/mathematicians", Floor: 4},
 		{Path: "examples/shop", Floor: 4},
 		{Path: "examples/drills", Floor: 4},
-		// The programs of docs/which.md, as tests.
+		// The programs of docs/which.md, as tests, and two walks of docs/architecture.md.
 		{Path: "examples/which", Floor: 4},
+		{Path: "examples/walk", Floor: 4},
 	}
 }
 
@@ -158,21 +171,22 @@ func operations() []Room {
 // PostgreSQL's grammar.
 func linting() []Room {
 	return []Room{
-		{Path: "internal/lint/tree", Floor: 0, Kind: Ground},
-		{Path: "internal/lint/schema", Floor: 1},
-		{Path: "internal/lint/postgres", Floor: 1},
-		{Path: "internal/lint/mysql", Floor: 1},
-		{Path: "internal/lint/sqlite", Floor: 1},
-		{Path: "internal/lint/judge", Floor: 2},
+		{Path: "lint/internal/tree", Floor: 0, Kind: Ground},
+		{Path: "lint/internal/schema", Floor: 1},
+		{Path: "lint/internal/postgres", Floor: 1},
+		{Path: "lint/internal/mysql", Floor: 1},
+		{Path: "lint/internal/sqlite", Floor: 1},
+		{Path: "lint/internal/parse", Floor: 2},
+		{Path: "lint/internal/judge", Floor: 2},
 		// It runs statements on a copy of the application's database.
-		{Path: "internal/lint/prove", Floor: 3, Also: []string{"internal/opendb"}},
+		{Path: "lint/internal/rerun", Floor: 3, Also: []string{"internal/cli/opendb"}},
 		{Path: "lint", Floor: 3},
 		// What Go programs hand to databases, judged by package lint.
-		{Path: "internal/lint/gosql", Floor: 3, Also: []string{"lint"}},
-		// What Go programs do twice with them.
-		{Path: "internal/lint/gocheck", Floor: 3, Also: []string{"lint", "internal/lint/gosql"}},
-		{Path: "lint/vet", Floor: 3, Also: []string{"lint", "internal/lint/gosql", "internal/lint/gocheck"}},
-		{Path: "cmd/semelvet", Floor: 4, Kind: Top},
+		{Path: "lint/internal/gosql", Floor: 3, Also: []string{"lint"}},
+		{Path: "lint/internal/gocheck", Floor: 3, Also: []string{"lint", "lint/internal/gosql"}},
+		{Path: "lint/vet", Floor: 3, Also: []string{"lint", "lint/internal/gosql", "lint/internal/gocheck"}},
+		{Path: "lint/lintcmd", Floor: 4, Also: []string{"internal/cli"}},
+		{Path: "lint/cmd/semelvet", Floor: 4, Kind: Top},
 	}
 }
 
@@ -192,17 +206,14 @@ func mechanisms() []Room {
 		{Path: "internal/lease", Floor: 0, Kind: Ground, Also: []string{"internal/transition"}},
 		{Path: "internal/mark", Floor: 0, Kind: Ground},
 		{Path: "internal/quota", Floor: 0, Kind: Ground},
-		{Path: "internal/seal", Floor: 0, Kind: Ground},
 		{Path: "internal/secretfile", Floor: 0, Kind: Ground},
 		{Path: "internal/sfv", Floor: 0, Kind: Ground},
 		{Path: "internal/texts", Floor: 0, Kind: Ground},
 		// It puts the console and the admin API on a gateway, which knows neither.
-		{Path: "internal/operators", Floor: 3, Also: []string{"gateway"}},
+		{Path: "console/operators", Floor: 3, Also: []string{"gateway"}},
 		// Doors refuse with it, and guards of a database.
 		{Path: "internal/refusal", Floor: 0, Kind: Ground},
 		{Path: "internal/webhooksig", Floor: 0, Kind: Ground},
-		// A sweep pauses as everything in the background does.
-		{Path: "internal/sweep", Floor: 0, Kind: Ground, Also: []string{"internal/waiting"}},
 		{Path: "internal/waiting", Floor: 0, Kind: Ground},
 		{Path: "internal/job", Floor: 1},
 		// A server for tests of clients.
@@ -215,18 +226,16 @@ func mechanisms() []Room {
 // topRooms are above everything: they may import every room and are imported by none.
 func topRooms() []Room {
 	return []Room{
-		// The demo serves the invoice application.
-		{Path: "internal/demo", Floor: 4, Also: []string{"examples/invoices"}},
+		{Path: "demo/stage", Floor: 4, Also: []string{"examples/invoices"}},
 		{Path: "demo", Floor: 5, Kind: Top},
 		{Path: "cmd/semel", Floor: 5, Kind: Top},
-		{Path: "internal/bench", Floor: 5, Kind: Top},
-		{Path: "internal/prove", Floor: 5, Kind: Top},
-		{Path: "internal/soak", Floor: 5, Kind: Top},
-		{Path: "internal/mutate", Floor: 5, Kind: Top},
-		{Path: "internal/longform", Floor: 5, Kind: Top},
-		{Path: "internal/compat", Floor: 5, Kind: Top},
-		{Path: "internal/integration", Floor: 5, Kind: Top},
-		{Path: "internal/model", Floor: 5, Kind: Top},
+		{Path: "proof/bench", Floor: 5, Kind: Top},
+		{Path: "proof/prove", Floor: 5, Kind: Top},
+		{Path: "proof/mutate", Floor: 5, Kind: Top},
+		{Path: "proof/longform", Floor: 5, Kind: Top},
+		{Path: "proof/compat", Floor: 5, Kind: Top},
+		{Path: "proof/integration", Floor: 5, Kind: Top},
+		{Path: "proof/model", Floor: 5, Kind: Top},
 	}
 }
 
@@ -239,7 +248,7 @@ func CheckFloors(rooms []Room, packages []Package) []Violation {
 		if !ok {
 			found = append(found, Violation{
 				Where: p.ImportPath,
-				Rule:  "has no floor: add it to Rooms in internal/archtest/floors.go",
+				Rule:  "has no floor: add it to Rooms in proof/archtest/floors.go",
 			})
 			continue
 		}
@@ -264,7 +273,7 @@ func CheckRooms(rooms []Room, packages []Package) []Violation {
 			of, ok := roomOf(rooms, p.ImportPath)
 			return ok && of.Path == room.Path
 		}) {
-			found = append(found, Violation{Where: room.Path, Rule: "no package is in this room: remove it from Rooms in internal/archtest/floors.go"})
+			found = append(found, Violation{Where: room.Path, Rule: "no package is in this room: remove it from Rooms in proof/archtest/floors.go"})
 		}
 	}
 	return found
@@ -317,7 +326,7 @@ func checkReach(p Package, rooms []Room, from Room, reached string) []Violation 
 	case from.Kind == Door && ours && to.Kind == Store:
 		return []Violation{{
 			Where: p.ImportPath,
-			Rule:  "reaches " + reached + ": doors know semel.Store only; open the store in internal/openstore",
+			Rule:  "reaches " + reached + ": doors know semel.Store only; open the store in internal/cli/openstore",
 		}}
 	case from.Kind == Door && isDriver(reached):
 		return []Violation{{Where: p.ImportPath, Rule: "reaches " + reached + ": doors link no driver of a database; recognize its errors with dialect.Refused"}}

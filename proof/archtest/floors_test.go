@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 func TestFloorsCatchForbiddenImports(t *testing.T) {
@@ -20,7 +20,7 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			{ImportPath: semel, Imports: []string{"context"}, Deps: []string{"context", "vendor/golang.org/x/sys/cpu"}},
 			{ImportPath: semel + "/store/memstore", Imports: []string{semel}, Deps: []string{semel}},
 			{ImportPath: semel + "/gateway", Imports: []string{semel, semel + "/semelhttp", "example.com/other"}},
-			{ImportPath: semel + "/internal/openstore", Imports: []string{semel + "/store/memstore"}},
+			{ImportPath: semel + "/internal/cli/openstore", Imports: []string{semel + "/store/memstore"}},
 		}},
 		"own sub-packages are fine, both ways": {packages: packages{
 			{ImportPath: semel + "/rules", Imports: []string{semel + "/rules/internal/text"}},
@@ -32,7 +32,7 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			{ImportPath: semel + "/ids", Imports: []string{semel + "/internal/must"}},
 		}},
 		"exceptions are fine": {packages: packages{
-			{ImportPath: semel + "/internal/demo", Imports: []string{semel + "/examples/invoices"}},
+			{ImportPath: semel + "/demo/stage", Imports: []string{semel + "/examples/invoices"}},
 			{ImportPath: semel + "/dbguard", Imports: []string{semel + "/rules"}},
 		}},
 		"tests import what they need": {packages: packages{
@@ -41,13 +41,13 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			{ImportPath: semel + "/store/memstore", TestImports: []string{semel + "/store/storetest"}},
 		}},
 		"a package below internal is of the room of its name": {packages: packages{
-			{ImportPath: semel + "/internal/rules/plan", Imports: []string{semel + "/rules"}},
+			{ImportPath: semel + "/internal/rules/text", Imports: []string{semel}},
 		}},
 		"unknown package": {
 			packages{{ImportPath: semel + "/attic"}, {ImportPath: semel + "/rulesets"}},
 			[]string{
-				semel + "/attic: has no floor: add it to Rooms in internal/archtest/floors.go",
-				semel + "/rulesets: has no floor: add it to Rooms in internal/archtest/floors.go",
+				semel + "/attic: has no floor: add it to Rooms in proof/archtest/floors.go",
+				semel + "/rulesets: has no floor: add it to Rooms in proof/archtest/floors.go",
 			},
 		},
 		"upwards": {
@@ -55,8 +55,8 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			[]string{semel + "/rules: imports " + semel + "/check: it is on floor 2, and floor 1 may import lower floors only"},
 		},
 		"sideways": {
-			packages{{ImportPath: semel + "/check", Imports: []string{semel + "/internal/adminapi"}}},
-			[]string{semel + "/check: imports " + semel + "/internal/adminapi: it is on floor 2, and floor 2 may import lower floors only"},
+			packages{{ImportPath: semel + "/check", Imports: []string{semel + "/gateway/adminapi"}}},
+			[]string{semel + "/check: imports " + semel + "/gateway/adminapi: it is on floor 2, and floor 2 may import lower floors only"},
 		},
 		"an exception holds one way": {
 			packages{{ImportPath: semel + "/rules", Imports: []string{semel + "/dbguard"}}},
@@ -72,7 +72,7 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 		},
 		"a door reaches a store through another room": {
 			packages{{ImportPath: semel + "/gateway", Imports: []string{semel + "/check"}, Deps: []string{semel + "/check", semel + "/store/pgstore"}}},
-			[]string{semel + "/gateway: reaches " + semel + "/store/pgstore: doors know semel.Store only; open the store in internal/openstore"},
+			[]string{semel + "/gateway: reaches " + semel + "/store/pgstore: doors know semel.Store only; open the store in internal/cli/openstore"},
 		},
 		"a door links a driver": {
 			packages{{ImportPath: semel + "/gateway", Imports: []string{semel + "/check"}, Deps: []string{semel + "/check", "github.com/jackc/pgx/v5/pgconn"}}},
@@ -83,8 +83,8 @@ func TestFloorsCatchForbiddenImports(t *testing.T) {
 			[]string{semel + "/gateway: imports " + semel + "/cmd/semel: nothing imports cmd/semel"},
 		},
 		"the integration tests are imported": {
-			packages{{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/internal/integration"}}},
-			[]string{semel + "/cmd/semel: imports " + semel + "/internal/integration: nothing imports internal/integration"},
+			packages{{ImportPath: semel + "/cmd/semel", Imports: []string{semel + "/proof/integration"}}},
+			[]string{semel + "/cmd/semel: imports " + semel + "/proof/integration: nothing imports proof/integration"},
 		},
 		"the root reaches beyond the standard library": {
 			packages{{ImportPath: semel, Deps: []string{"fmt", "example.com/other", semel + "/ids"}}},
@@ -124,7 +124,7 @@ func TestFloorsCatchATreeOnDisk(t *testing.T) {
 	noError(t, err)
 	wantViolations(
 		t, archtest.CheckFloors(archtest.Rooms(), packages),
-		semel+"/gateway: reaches "+semel+"/store/memstore: doors know semel.Store only; open the store in internal/openstore",
+		semel+"/gateway: reaches "+semel+"/store/memstore: doors know semel.Store only; open the store in internal/cli/openstore",
 		semel+"/store/memstore: imports "+semel+"/semelhttp: stores do not know who calls them",
 	)
 }
@@ -132,6 +132,6 @@ func TestFloorsCatchATreeOnDisk(t *testing.T) {
 func TestEmptyRoomIsFound(t *testing.T) {
 	t.Parallel()
 	rooms := []archtest.Room{{Path: ".", Kind: archtest.Root}, {Path: "attic", Floor: 1}, {Path: "check", Floor: 2}}
-	got := archtest.CheckRooms(rooms, []archtest.Package{{ImportPath: archtest.Module}, {ImportPath: archtest.Module + "/internal/check/wire"}})
-	wantViolations(t, got, "attic: no package is in this room: remove it from Rooms in internal/archtest/floors.go")
+	got := archtest.CheckRooms(rooms, []archtest.Package{{ImportPath: archtest.Module}, {ImportPath: archtest.Module + "/check/wire"}})
+	wantViolations(t, got, "attic: no package is in this room: remove it from Rooms in proof/archtest/floors.go")
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -24,11 +26,17 @@ type Package struct {
 	Deps []string
 }
 
-// ListPackages asks go list for the packages of the module in dir. A package that does not compile is listed with
+// ListPackages asks go list for the packages of the module in dir, and of the houses next to it. A package that does not compile is listed with
 // the imports it names, so that a half-written file elsewhere does not hide a broken rule.
 func ListPackages(ctx context.Context, dir string) ([]Package, error) {
 	const fields = "-json=ImportPath,Imports,TestImports,XTestImports,Deps"
-	out, err := output(ctx, dir, "go", "list", "-e", fields, "./...")
+	args := []string{"list", "-e", fields, "./..."}
+	for folder := range strings.FieldsSeq("check cmd console demo examples gateway internal/cli lint proof schema") {
+		if _, err := os.Stat(filepath.Join(dir, folder, "go.mod")); err == nil {
+			args = append(args, "./"+folder+"/...")
+		}
+	}
+	out, err := output(ctx, dir, "go", args...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package archtest_test
 import (
 	"testing"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 func TestOnlyTheLinterReachesParsers(t *testing.T) {
@@ -14,12 +14,12 @@ func TestOnlyTheLinterReachesParsers(t *testing.T) {
 		{ImportPath: semel, Deps: []string{"github.com/sqlc-dev/oliphant/parser"}},
 		{ImportPath: semel + "/check", TestImports: []string{semel + "/lint"}},
 		{ImportPath: semel + "/cmd/semel", Deps: []string{semel + "/lint", "github.com/sqlc-dev/meyer"}},
-		{ImportPath: semel + "/cmd/semelvet", Deps: []string{"github.com/sqlc-dev/marino"}},
+		{ImportPath: semel + "/lint/cmd/semelvet", Deps: []string{"github.com/sqlc-dev/marino"}},
 		{ImportPath: semel + "/ids", Deps: []string{"fmt"}, XTestImports: []string{"github.com/sqlc-dev/meyer"}},
 		{ImportPath: semel + "/inbox", Deps: []string{"github.com/sqlc-dev/meyerbeer"}},
-		{ImportPath: semel + "/internal/lint/mysql", Deps: []string{"github.com/sqlc-dev/marino/ast"}},
+		{ImportPath: semel + "/lint/internal/mysql", Deps: []string{"github.com/sqlc-dev/marino/ast"}},
 		{ImportPath: semel + "/internal/linters", Deps: []string{"github.com/sqlc-dev/marino/ast"}},
-		{ImportPath: semel + "/lint", Deps: []string{semel + "/internal/lint/mysql", "github.com/sqlc-dev/marino/ast"}},
+		{ImportPath: semel + "/lint", Deps: []string{semel + "/lint/internal/mysql", "github.com/sqlc-dev/marino/ast"}},
 	}
 	wantViolations(
 		t, archtest.CheckParsers(packages),

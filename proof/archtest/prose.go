@@ -43,6 +43,48 @@ func phrases() []phrase {
 	return all
 }
 
+// fashion is wording that is right now and then, and tires where every second comment has it.
+type fashion struct {
+	pattern *regexp.Regexp
+	// most is the number of lines that may have it. It only falls.
+	most int
+}
+
+// fashions returns the wordings with a budget.
+func fashions() []fashion {
+	return []fashion{
+		{regexp.MustCompile(`(?i)\bwhat (?:it|the|is|a) `), 2040},
+		{regexp.MustCompile(`(?i)\bsays (?:of|what|why|that)\b`), 655},
+		{regexp.MustCompile(`(?i)\bthose (?:of|that)\b`), 601},
+		{regexp.MustCompile(`(?i)\bthat of\b`), 354},
+		{regexp.MustCompile(`(?i)\bof its own\b`), 400},
+		{regexp.MustCompile(`(?i)\bthe others?\b`), 426},
+		{regexp.MustCompile(`(?i)\bwhatever\b`), 366},
+	}
+}
+
+// CheckFashions returns the wordings that more lines of prose have than their budget.
+func CheckFashions(tree Tree) []Violation {
+	var found []Violation
+	all := fashions()
+	uses := make([]int, len(all))
+	for _, name := range tree.names(isProse) {
+		for _, l := range proseLines(name, tree.files[name]) {
+			for i, f := range all {
+				if f.pattern.MatchString(l.text) {
+					uses[i]++
+				}
+			}
+		}
+	}
+	for i, f := range all {
+		if uses[i] > f.most {
+			found = append(found, Violation{f.pattern.String(), fmt.Sprintf("%d lines have it, at most %d: name the thing or the action", uses[i], f.most)})
+		}
+	}
+	return found
+}
+
 // CheckProse returns every use of a phrase from the list in the comments of Go files, in their texts that hold a sentence, in
 // comments of scripts, SQL and TypeScript, in Python, and in the documentation, among the files that look selects.
 func CheckProse(tree Tree, look func(name string) bool) []Violation {
@@ -63,7 +105,7 @@ func CheckProse(tree Tree, look func(name string) bool) []Violation {
 // isProse reports whether CheckProse reads a file: not what others wrote, what tests feed, or what the changelog and
 // decisions keep as it was.
 func isProse(name string) bool {
-	if inTestdata(name) || isLock(name) || strings.HasPrefix(name, "web/dist/") || name == "CHANGELOG.md" || strings.HasPrefix(name, "internal/archtest/prose") {
+	if inTestdata(name) || isLock(name) || strings.HasPrefix(name, "web/dist/") || name == "CHANGELOG.md" || strings.HasPrefix(name, "proof/archtest/prose") {
 		return false
 	}
 	switch path.Ext(name) {

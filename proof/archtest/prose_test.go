@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 func TestProse(t *testing.T) {

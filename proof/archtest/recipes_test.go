@@ -3,7 +3,7 @@ package archtest_test
 import (
 	"testing"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 func TestRecipes(t *testing.T) {

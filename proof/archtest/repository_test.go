@@ -4,7 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 // TestRepository is the enforcement: it applies every rule to this checkout.
@@ -45,6 +46,7 @@ func TestRepository(t *testing.T) {
 	t.Run("prose", func(t *testing.T) {
 		t.Parallel()
 		report(t, archtest.CheckProse(tree, func(string) bool { return true }))
+		report(t, archtest.CheckFashions(tree))
 	})
 	t.Run("citations", func(t *testing.T) {
 		t.Parallel()
@@ -56,7 +58,7 @@ func TestRepository(t *testing.T) {
 	})
 	t.Run("dependencies", func(t *testing.T) {
 		t.Parallel()
-		dependencies, err := archtest.Dependencies(t.Context(), dir, tree, packages)
+		dependencies, err := archtest.Dependencies(t.Context(), dir, tree)
 		noError(t, err)
 		report(t, archtest.CheckDependencies(tree, dependencies))
 	})
@@ -69,10 +71,4 @@ func report(t *testing.T, found []archtest.Violation) {
 	}
 }
 
-// noError ends the test with the error.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = claimtest.NoError

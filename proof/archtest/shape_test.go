@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 func TestShapeCatchesLongAndVagueGo(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/semel-dev/semel/internal/archtest"
+	"github.com/semel-dev/semel/proof/archtest"
 )
 
 // The forbidden texts are put together here so that this file does not hold them.

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -20,6 +19,7 @@ type load struct {
 	url         string
 	connections int
 	prefix      string // of the keys; empty for GETs without one
+	body        string // of requests with a key
 	serial      atomic.Int64
 	patient     bool         // comes again, after Retry-After, when it is refused
 	refused     atomic.Int64 // so often
@@ -27,7 +27,7 @@ type load struct {
 }
 
 func newLoad(url string, connections int, prefix string) *load {
-	return &load{url: url, connections: connections, prefix: prefix, client: &http.Client{
+	return &load{url: url, connections: connections, prefix: prefix, body: postBody, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections},
 		Timeout:   30 * time.Second,
 	}}
@@ -37,7 +37,7 @@ func (l *load) close() { l.client.CloseIdleConnections() }
 
 // run sends n requests, each with a fresh key.
 func (l *load) run(ctx context.Context, n int) error {
-	return contest.Spread(ctx, l.connections, n, l.one)
+	return spread(ctx, l.connections, n, l.one)
 }
 
 // rate returns how many requests a second were answered, after a time to warm
@@ -74,7 +74,7 @@ func (l *load) rate(ctx context.Context, warmUp, length time.Duration) (float64,
 func (l *load) one(ctx context.Context) error {
 	method, body := http.MethodGet, io.Reader(nil)
 	if l.prefix != "" {
-		method, body = http.MethodPost, strings.NewReader(postBody)
+		method, body = http.MethodPost, strings.NewReader(l.body)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, l.url, body)
 	if err != nil {
@@ -90,7 +90,7 @@ func (l *load) one(ctx context.Context) error {
 		if waiting.Sleep(ctx, again); ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.Body = io.NopCloser(strings.NewReader(postBody))
+		r.Body = io.NopCloser(strings.NewReader(l.body))
 		status, again, err = l.send(r)
 	}
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package contest measures several ways to do the same work, in turn, and prints
-// ratios: a number means nothing without that of its rival.
-package contest
+package main
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -11,28 +10,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Subject is one way to do the work. Do executes it n times and returns when
-// all are done.
-type Subject struct {
+// subject is one way to do the work. Do executes it n times and returns when all are done.
+type subject struct {
 	Name string
 	Do   func(ctx context.Context, n int) error
 }
 
-// Sample holds the measurements of a subject.
-type Sample struct {
+// sample holds the measurements of a subject.
+type sample struct {
 	Nanos  float64   // per operation, the median of the rounds
 	Allocs float64   // per operation, likewise
 	Rounds []float64 // nanoseconds per operation in each round
 }
 
-// Measure runs the subjects in turn, round after round, so that other work of
-// the machine disturbs all of them alike.
-func Measure(ctx context.Context, s *Settings, subjects []Subject) ([]Sample, error) {
+// measure runs the subjects in turn, round after round, so that other work of the machine disturbs all of them alike.
+func measure(ctx context.Context, s *settings, subjects []subject) ([]sample, error) {
 	counts := make([]int, len(subjects))
 	for i, sub := range subjects {
 		n, err := calibrate(ctx, s, sub)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", sub.Name, err)
 		}
 		counts[i] = n
 	}
@@ -42,21 +39,21 @@ func Measure(ctx context.Context, s *Settings, subjects []Subject) ([]Sample, er
 		for i, sub := range subjects {
 			one, err := once(ctx, sub, counts[i])
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", sub.Name, err)
 			}
 			nanos[i] = append(nanos[i], one.Nanos)
 			allocs[i] = append(allocs[i], one.Allocs)
 		}
 	}
-	out := make([]Sample, len(subjects))
+	out := make([]sample, len(subjects))
 	for i := range subjects {
-		out[i] = Sample{Nanos: ValueOf(nanos[i]).Median, Allocs: ValueOf(allocs[i]).Median, Rounds: nanos[i]}
+		out[i] = sample{Nanos: valueOf(nanos[i]).Median, Allocs: valueOf(allocs[i]).Median, Rounds: nanos[i]}
 	}
 	return out, nil
 }
 
 // calibrate finds how many operations fill a round; it warms the subject up.
-func calibrate(ctx context.Context, s *Settings, sub Subject) (int, error) {
+func calibrate(ctx context.Context, s *settings, sub subject) (int, error) {
 	round := s.Round
 	for n := s.Least; ; n *= 2 {
 		one, err := once(ctx, sub, n)
@@ -69,7 +66,7 @@ func calibrate(ctx context.Context, s *Settings, sub Subject) (int, error) {
 	}
 }
 
-func once(ctx context.Context, sub Subject, n int) (Sample, error) {
+func once(ctx context.Context, sub subject, n int) (sample, error) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -77,14 +74,14 @@ func once(ctx context.Context, sub Subject, n int) (Sample, error) {
 	err := sub.Do(ctx, n)
 	took := time.Since(began)
 	runtime.ReadMemStats(&after)
-	return Sample{
+	return sample{
 		Nanos:  float64(took.Nanoseconds()) / float64(n),
 		Allocs: float64(after.Mallocs-before.Mallocs) / float64(n),
 	}, err
 }
 
-// Spread does n operations by so many callers at a time.
-func Spread(ctx context.Context, callers, n int, one func(context.Context) error) error {
+// spread does n operations by so many callers at a time.
+func spread(ctx context.Context, callers, n int, one func(context.Context) error) error {
 	var left atomic.Int64
 	left.Store(int64(n))
 	group, ctx := errgroup.WithContext(ctx)

@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
 const (
-	mostFirst, mostFirstAllocs   = 0.75, 9 // yardsticks, and allocations
-	mostReplay, mostReplayAllocs = 0.35, 3
+	mostFirst, mostFirstAllocs   = 0.80, 9 // yardsticks, and allocations
+	mostReplay, mostReplayAllocs = 0.40, 3
 
 	maxPosts = 1 << 19 // within one measurement of fresh keys
 )
@@ -30,8 +29,7 @@ func invoiceHandler(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(`{"id":1,"amount_cents":125000,"currency":"EUR"}`)) // the sink never fails
 }
 
-// sink is a ResponseWriter that costs nothing, so that only the handler and
-// the middleware are measured.
+// sink is a ResponseWriter that costs nothing, so that only the handler and the middleware are measured.
 type sink struct {
 	header http.Header
 	status int
@@ -73,13 +71,13 @@ func (p *post) send(h http.Handler, key string) error {
 	return nil
 }
 
-func benchMiddleware(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+func benchMiddleware(ctx context.Context, s *settings) (*table, error) {
 	bare := http.HandlerFunc(invoiceHandler)
 	fresh, same := make([]string, maxPosts), make([]string, maxPosts)
 	for i := range maxPosts {
 		fresh[i], same[i] = "k"+strconv.Itoa(i), "replayed"
 	}
-	samples, err := contest.Measure(ctx, s, []contest.Subject{
+	samples, err := measure(ctx, s, []subject{
 		{Name: "bare handler", Do: func(ctx context.Context, n int) error { return posts(ctx, bare, fresh, n) }},
 		{Name: "first", Do: func(ctx context.Context, n int) error { return guarded(ctx, bare, fresh, n) }},
 		{Name: "replay", Do: func(ctx context.Context, n int) error { return guarded(ctx, bare, same, n) }},
@@ -89,37 +87,35 @@ func benchMiddleware(ctx context.Context, s *contest.Settings) (*contest.Table, 
 		return nil, err
 	}
 	base, yardstick := samples[0], samples[3]
-	return &contest.Table{Title: "net/http middleware on memory: (one goroutine, 56-byte JSON body)", Rows: []contest.Row{
-		{Subject: "bare handler", Time: contest.NanosText(base.Nanos), Allocs: contest.AllocsText(base.Allocs)},
-		{Subject: "yardstick: bare handler, httptest request and recorder", Time: contest.NanosText(yardstick.Nanos), Allocs: contest.AllocsText(yardstick.Allocs)},
+	return &table{Title: "net/http middleware on memory: (one goroutine, 56-byte JSON body)", Rows: []row{
+		{Subject: "bare handler", Time: nanosText(base.Nanos), Allocs: allocsText(base.Allocs)},
+		{Subject: "yardstick: bare handler, httptest request and recorder", Time: nanosText(yardstick.Nanos), Allocs: allocsText(yardstick.Allocs)},
 		added("with middleware, first execution", base, yardstick, samples[1], mostFirst, mostFirstAllocs),
 		added("with middleware, replay", base, yardstick, samples[2], mostReplay, mostReplayAllocs),
 	}}, nil
 }
 
-// added returns the cost of the middleware beyond that of the bare handler, and
-// its share of the yardstick, which separates a slow machine from a slow
-// middleware.
-func added(name string, base, yardstick, with contest.Sample, yardsticks, allocs float64) contest.Row {
+// added returns the cost of the middleware beyond that of the bare handler, and its share of the yardstick, which separates a
+// slow machine from a slow middleware.
+func added(name string, base, yardstick, with sample, yardsticks, allocs float64) row {
 	more := make([]float64, len(with.Rounds)) // nanoseconds in each round
 	for i := range more {
 		more[i] = with.Rounds[i] - base.Rounds[i]
 	}
-	cost, moreAllocs := contest.Ratio(more, yardstick.Rounds), with.Allocs-base.Allocs
+	cost, moreAllocs := ratioOf(more, yardstick.Rounds), with.Allocs-base.Allocs
 	met := cost.AtMost(yardsticks)
 	if moreAllocs > allocs+0.5 {
-		met = contest.VerdictOf(false)
+		met = verdictOf(false)
 	}
-	return contest.Row{
-		Subject: name, Time: contest.NanosText(with.Nanos), Allocs: contest.AllocsText(with.Allocs),
-		Against: fmt.Sprintf("adds %s (%v yardsticks), %.1f allocs", contest.NanosText(contest.ValueOf(more).Median), cost, moreAllocs),
+	return row{
+		Subject: name, Time: nanosText(with.Nanos), Allocs: allocsText(with.Allocs),
+		Against: fmt.Sprintf("adds %s (%v yardsticks), %.1f allocs", nanosText(valueOf(more).Median), cost, moreAllocs),
 		Aim:     fmt.Sprintf("adds ≤ %.2f yardsticks, ≤ %.0f allocs", yardsticks, allocs),
 		Met:     met,
 	}
 }
 
-// guarded sends n POSTs through the middleware over a store of its own, so
-// that no measurement pays for the records of another.
+// guarded sends n POSTs through the middleware over a store of its own, so that no measurement pays for the records of another.
 func guarded(ctx context.Context, bare http.Handler, keys []string, n int) error {
 	store := memstore.New(nil)
 	defer shut(store)

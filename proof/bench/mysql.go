@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/bench/contest"
 	"github.com/semel-dev/semel/store/mysqlstore"
 )
 
@@ -20,7 +20,7 @@ const insertMySQL = `INSERT INTO bench_row (body) VALUES (?)`
 
 // mysqlBench is one database of one server, and all that works in it.
 type mysqlBench struct {
-	database string
+	drop     func() // removes its database
 	wire     wire
 	db       *sql.DB // as an application has it
 	store    *mysqlstore.Store
@@ -32,28 +32,42 @@ type mysqlBench struct {
 }
 
 func openMySQLBench(ctx context.Context) (*mysqlBench, error) {
-	dsn := os.Getenv("SEMEL_TEST_MYSQL")
-	if dsn == "" {
-		return nil, fmt.Errorf("SEMEL_TEST_MYSQL: %w", errNoServer)
-	}
-	config, err := mysql.ParseDSN(dsn)
+	b := &mysqlBench{keys: keys{prefix: "k"}, body: strings.Repeat("x", rowBytes)}
+	config, drop, err := mysqlDatabase(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &mysqlBench{database: "bench_" + strings.ToLower(rand.Text()[:8]), keys: keys{prefix: "k"}, body: strings.Repeat("x", rowBytes)}
-	admin, err := sql.Open("mysql", dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer shut(admin)
-	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+b.database); err != nil {
-		return nil, err
-	}
+	b.drop = drop
 	mysql.RegisterDialContext("bench", func(ctx context.Context, address string) (net.Conn, error) {
 		return b.wire.dial(ctx, "tcp", address)
 	})
-	config.Net, config.DBName, config.InterpolateParams = "bench", b.database, true
+	config.Net, config.InterpolateParams = "bench", true
 	return b, b.prepare(ctx, config)
+}
+
+// mysqlDatabase makes a database on the server that the environment names; drop removes it.
+func mysqlDatabase(ctx context.Context) (config *mysql.Config, drop func(), err error) {
+	dsn := os.Getenv("SEMEL_TEST_MYSQL")
+	if dsn == "" {
+		return nil, nil, fmt.Errorf("SEMEL_TEST_MYSQL: %w", errNoServer)
+	}
+	if config, err = mysql.ParseDSN(dsn); err != nil {
+		return nil, nil, err
+	}
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	config.DBName = "bench_" + strings.ToLower(rand.Text()[:8])
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+config.DBName); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return config, func() {
+		if _, err := db.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+config.DBName); err != nil { //nolint:gosec // made above.
+			say(os.Stderr, "bench: %v\n", err)
+		}
+		shut(db)
+	}, nil
 }
 
 func (b *mysqlBench) prepare(ctx context.Context, config *mysql.Config) error {
@@ -87,18 +101,16 @@ func (b *mysqlBench) close() {
 	_ = b.group.Close()
 	_ = b.plain.Close()
 	shut(b.store)
-	if _, err := b.db.ExecContext(context.Background(), "DROP DATABASE "+b.database); err != nil {
-		say(os.Stderr, "bench: %v\n", err)
-	}
 	shut(b.db)
+	b.drop()
 }
 
-func (b *mysqlBench) meter(ctx context.Context) ([]contest.Counter, error) {
+func (b *mysqlBench) meter(ctx context.Context) ([]counter, error) {
 	writes := b.wire.writes.Load()
 	var name string
 	var log float64
 	err := b.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").Scan(&name, &log)
-	return []contest.Counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of redo log", Value: log}}, err
+	return []counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of redo log", Value: log}}, err
 }
 
 // sqlExecer is a pool or a transaction.
@@ -158,28 +170,23 @@ func (b *mysqlBench) run(g *semel.Guard) func(context.Context) error {
 }
 
 func (b *mysqlBench) twoPhases(g *semel.Guard) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
-			return b.insertBy(ctx, b.db)
-		})
-		return err
-	}
+	return twoPhases(g, &b.keys, func(ctx context.Context) (invoice, error) { return b.insertBy(ctx, b.db) })
 }
 
 // benchMySQL compares every way to make a row once with the bare row.
-func benchMySQL(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+func benchMySQL(ctx context.Context, s *settings) (*table, error) {
 	b, err := openMySQLBench(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
-	t := &contest.Table{Title: fmt.Sprintf("MySQL/MariaDB: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
-	err = (&contest.Contest{Callers: manyCallers, Meter: b.meter, Entries: []contest.Entry{
+	t := &table{Title: fmt.Sprintf("MySQL/MariaDB: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
+	err = (&contest{Callers: manyCallers, Meter: b.meter, Entries: []entry{
 		{Name: "bare INSERT", One: b.one},
-		{Name: "bare transaction", One: b.transaction},
-		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimDoMySQL},
+		{Name: bareTransaction, One: b.transaction},
+		{Name: "Do", One: b.do, Rival: bareTransaction, Aim: aimDoMySQL},
 		{Name: "Exec, together", One: b.exec(b.together), Rival: "bare INSERT", Aim: aimTogether},
-		{Name: "Run, together", One: b.run(b.together), Rival: "bare transaction", Aim: aimRunTogether},
+		{Name: "Run, together", One: b.run(b.together), Rival: bareTransaction, Aim: aimRunTogether},
 		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhasesMySQL},
 		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
 	}}).Run(ctx, s, t)
@@ -190,7 +197,7 @@ func benchMySQL(ctx context.Context, s *contest.Settings) (*contest.Table, error
 	if err != nil {
 		return nil, err
 	}
-	return t, replays(ctx, s, t, b.store, b.keys.next(), b.meter, "bare SELECT", func(ctx context.Context) error {
+	return t, replays(ctx, s, t, b.store, b.meter, "bare SELECT", func(ctx context.Context) error {
 		var body string
 		return b.db.QueryRowContext(ctx, "SELECT body FROM bench_row WHERE id = ?", inv.ID).Scan(&body)
 	})

@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/bench/contest"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 )
 
 const (
@@ -31,17 +26,16 @@ const (
 // as reach the best rate, and ten times as many as that.
 func overloadCallers() []int { return []int{connections / 4, 4 * connections, 40 * connections} }
 
-// benchOverload sends through gateways on every available store, by ever more
-// callers, which respect Retry-After.
-func benchOverload(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
-	upstream := serve(http.HandlerFunc(invoiceHandler))
+// benchOverload sends through gateways on every available store, by ever more callers, which respect Retry-After.
+func benchOverload(ctx context.Context, s *settings) (*table, error) {
+	upstream := httptest.NewServer(http.HandlerFunc(invoiceHandler))
 	defer upstream.Close()
 	stores, forget, err := overloadStores(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer forget()
-	t := &contest.Table{Title: fmt.Sprintf("overload: POST with a fresh key through the gateway, %v callers", overloadCallers())}
+	t := &table{Title: fmt.Sprintf("overload: POST with a fresh key through the gateway, %v callers", overloadCallers())}
 	for _, store := range stores {
 		rows, err := overloadOf(ctx, s, store.name, store.dsn, upstream.URL)
 		if err != nil {
@@ -54,9 +48,8 @@ func benchOverload(ctx context.Context, s *contest.Settings) (*contest.Table, er
 
 type namedStore struct{ name, dsn string }
 
-// overloadStores returns the stores that are at hand; forget removes what was
-// made for them.
-func overloadStores(ctx context.Context, s *contest.Settings) (stores []namedStore, forget func(), err error) {
+// overloadStores returns the stores that are at hand; forget removes what was made for them.
+func overloadStores(ctx context.Context, s *settings) (stores []namedStore, forget func(), err error) {
 	stores, forget = []namedStore{
 		{"SQLite", "sqlite:" + filepath.Join(s.Dir, "overload.db")}, {"log", "log:" + filepath.Join(s.Dir, "overload.log")},
 	}, func() {}
@@ -66,34 +59,18 @@ func overloadStores(ctx context.Context, s *contest.Settings) (stores []namedSto
 	if address := os.Getenv("SEMEL_TEST_REDIS"); address != "" {
 		stores = append(stores, namedStore{"Redis", "redis://" + address})
 	}
-	dsn := os.Getenv("SEMEL_TEST_MYSQL")
-	if dsn == "" {
+	config, drop, err := mysqlDatabase(ctx)
+	if errors.Is(err, errNoServer) {
 		return stores, forget, nil
-	}
-	config, err := mysql.ParseDSN(dsn)
-	if err != nil {
+	} else if err != nil {
 		return nil, nil, err
 	}
-	db, err := sql.Open("mysql", dsn)
-	if err != nil {
-		return nil, nil, err
-	}
-	name := "bench_" + strings.ToLower(rand.Text()[:8])
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	u := url.URL{Scheme: "mysql", User: url.UserPassword(config.User, config.Passwd), Host: config.Addr, Path: name}
-	return append(stores, namedStore{"MariaDB", u.String()}), func() {
-		if _, err := db.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+name); err != nil {
-			say(os.Stderr, "bench: %v\n", err)
-		}
-		shut(db)
-	}, nil
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(config.User, config.Passwd), Host: config.Addr, Path: config.DBName}
+	return append(stores, namedStore{"MariaDB", u.String()}), drop, nil
 }
 
-// overloadOf sends by each number of callers for a while, in turn, and compares
-// the rate of the last with the best.
-func overloadOf(ctx context.Context, s *contest.Settings, name, dsn, upstream string) ([]contest.Row, error) {
+// overloadOf sends by each number of callers for a while, in turn, and compares the rate of the last with the best.
+func overloadOf(ctx context.Context, s *settings, name, dsn, upstream string) ([]row, error) {
 	store, err := openstore.Open(ctx, dsn, nil)
 	if err != nil {
 		return nil, err
@@ -104,7 +81,7 @@ func overloadOf(ctx context.Context, s *contest.Settings, name, dsn, upstream st
 		return nil, err
 	}
 	defer shut(gw)
-	front := serve(gw.Handler())
+	front := httptest.NewServer(gw.Handler())
 	defer front.Close()
 	rates := make([][]float64, len(overloadCallers()))
 	refused := make([]int64, len(rates))
@@ -120,19 +97,19 @@ func overloadOf(ctx context.Context, s *contest.Settings, name, dsn, upstream st
 			rates[i], refused[i] = append(rates[i], rate), refused[i]+l.refused.Load()
 		}
 	}
-	rows := make([]contest.Row, len(rates))
+	rows := make([]row, len(rates))
 	best, last := 0, len(rates)-1
 	for i, callers := range overloadCallers() {
-		rate := contest.ValueOf(rates[i]).Median
-		if rate > contest.ValueOf(rates[best]).Median {
+		rate := valueOf(rates[i]).Median
+		if rate > valueOf(rates[best]).Median {
 			best = i
 		}
-		rows[i] = contest.Row{
+		rows[i] = row{
 			Subject: fmt.Sprintf("%s, %d callers", name, callers),
 			Time:    fmt.Sprintf("%.0f/s", rate), Allocs: fmt.Sprintf("%d refused", refused[i]),
 		}
 	}
-	ratio := contest.Ratio(rates[last], rates[best])
+	ratio := ratioOf(rates[last], rates[best])
 	rows[last].Against, rows[last].Aim = fmt.Sprintf("%v × the best rate", ratio), fmt.Sprintf("≥ %.1f ×", aimOverload)
 	rows[last].Met = ratio.AtLeast(aimOverload)
 	return rows, nil

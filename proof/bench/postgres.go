@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,8 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/bench/contest"
-	"github.com/semel-dev/semel/internal/outcomecache"
+	"github.com/semel-dev/semel/internal/cli/outcomecache"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/pgstore"
 )
@@ -23,6 +21,8 @@ const (
 	benchConns = 32
 	rowBytes   = 300
 	insertPG   = `INSERT INTO bench_row (body) VALUES ($1) RETURNING id`
+
+	bareTransaction = "bare transaction"
 
 	aimDo          = 0.68 // the fastest that a design with a second row was measured at
 	aimTogether    = 1.2
@@ -34,20 +34,26 @@ const (
 	aimDoMySQL, aimTwoPhasesMySQL = 0.55, 0.6
 )
 
+// invoice is the outcome; its JSON is about as long as a row.
+type invoice struct {
+	ID   int64  `json:"id"`
+	Body string `json:"body"`
+}
+
 var errNoServer = errors.New("no server: set its DSN, or run it through scripts/prepare, as make bench-stores does")
 
 // postgresBench is one schema of one server, and all that works in it.
 type postgresBench struct {
-	schema    string
-	wire      wire
-	pool      *pgxpool.Pool
-	store     *pgstore.Store
-	snapshots *pgstore.Transactor // repeatable read
-	plain     *semel.Guard        // two phases, one commit each
-	together  *semel.Guard        // statements that share a transaction
-	group     *semel.Guard        // two phases, group commit
-	keys      keys
-	body      string
+	schema   string
+	wire     wire
+	pool     *pgxpool.Pool
+	store    *pgstore.Store
+	shared   *pgstore.Store // lets statements share a transaction
+	plain    *semel.Guard   // two phases, one commit each
+	together *semel.Guard   // statements that share a transaction
+	group    *semel.Guard   // two phases, group commit
+	keys     keys
+	body     string
 }
 
 func openPostgresBench(ctx context.Context) (*postgresBench, error) {
@@ -73,18 +79,16 @@ func (b *postgresBench) prepare(ctx context.Context) (err error) {
 	if b.store, err = pgstore.New(ctx, b.pool, &pgstore.Options{Schema: b.schema}); err != nil {
 		return err
 	}
-	b.snapshots = b.store.Transactor(&pgstore.TxOptions{Isolation: pgx.RepeatableRead})
 	if _, err = b.pool.Exec(ctx, "CREATE TABLE bench_row (id bigserial PRIMARY KEY, body text NOT NULL)"); err != nil {
 		return err
 	}
 	if b.plain, b.group, err = guards(b.store); err != nil {
 		return err
 	}
-	shared, err := pgstore.New(ctx, b.pool, &pgstore.Options{Schema: b.schema, Together: true})
-	if err != nil {
+	if b.shared, err = pgstore.New(ctx, b.pool, &pgstore.Options{Schema: b.schema, Together: true}); err != nil {
 		return err
 	}
-	b.together, err = semel.New(shared, &semel.Options{SweepEvery: -1})
+	b.together, err = semel.New(b.shared, &semel.Options{SweepEvery: -1})
 	return err
 }
 
@@ -100,11 +104,11 @@ func (b *postgresBench) close() {
 }
 
 // meter counts what the server and the wire count.
-func (b *postgresBench) meter(ctx context.Context) ([]contest.Counter, error) {
+func (b *postgresBench) meter(ctx context.Context) ([]counter, error) {
 	writes := b.wire.writes.Load()
 	var wal float64
 	err := b.pool.QueryRow(ctx, `SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`).Scan(&wal)
-	return []contest.Counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of WAL", Value: wal}}, err
+	return []counter{{Name: "round trips", Value: float64(writes)}, {Name: "bytes of WAL", Value: wal}}, err
 }
 
 func (b *postgresBench) insert(ctx context.Context) error {
@@ -137,15 +141,6 @@ func (b *postgresBench) do(ctx context.Context) error {
 	return err
 }
 
-// doRecordFirst is do where the snapshot is older than the claim, so that the
-// record is written at once and changed at the end.
-func (b *postgresBench) doRecordFirst(ctx context.Context) error {
-	_, err := semel.DoTx(ctx, b.plain, b.snapshots, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
-		return b.insertBy(ctx, pgstore.TxFrom(ctx))
-	})
-	return err
-}
-
 func (b *postgresBench) exec(g *semel.Guard) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := pgstore.Exec[invoice](ctx, g, b.keys.next(), semel.Fingerprint{1},
@@ -169,34 +164,32 @@ func (b *postgresBench) run(g *semel.Guard) func(context.Context) error {
 }
 
 func (b *postgresBench) twoPhases(g *semel.Guard) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := semel.Do(ctx, g, b.keys.next(), semel.Fingerprint{1}, func(ctx context.Context) (invoice, error) {
-			return b.insertBy(ctx, b.pool)
-		})
-		return err
-	}
+	return twoPhases(g, &b.keys, func(ctx context.Context) (invoice, error) { return b.insertBy(ctx, b.pool) })
 }
 
 // benchPostgres compares every way to make a row once with the bare row.
-func benchPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+func benchPostgres(ctx context.Context, s *settings) (*table, error) {
 	b, err := openPostgresBench(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
-	t := &contest.Table{Title: fmt.Sprintf("PostgreSQL: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
-	err = (&contest.Contest{Callers: manyCallers, Meter: b.meter, Entries: []contest.Entry{
+	t := &table{Title: fmt.Sprintf("PostgreSQL: %d callers, %d connections, %d-byte rows, durable commits", manyCallers, benchConns, rowBytes)}
+	messages, err := b.messageEntries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = (&contest{Callers: manyCallers, Meter: b.meter, Entries: append([]entry{
 		{Name: "bare INSERT", One: b.insert},
-		{Name: "bare transaction", One: b.insertInTransaction},
-		{Name: "Do", One: b.do, Rival: "bare transaction", Aim: aimDo},
-		{Name: "Do, record first", One: b.doRecordFirst, Rival: "bare transaction"},
+		{Name: bareTransaction, One: b.insertInTransaction},
+		{Name: "Do", One: b.do, Rival: bareTransaction, Aim: aimDo},
 		{Name: "Exec", One: b.exec(b.plain), Rival: "bare INSERT"},
 		{Name: "Exec, together", One: b.exec(b.together), Rival: "bare INSERT", Aim: aimTogether},
-		{Name: "Run", One: b.run(b.plain), Rival: "bare transaction"},
-		{Name: "Run, together", One: b.run(b.together), Rival: "bare transaction", Aim: aimRunTogether},
+		{Name: "Run", One: b.run(b.plain), Rival: bareTransaction},
+		{Name: "Run, together", One: b.run(b.together), Rival: bareTransaction, Aim: aimRunTogether},
 		{Name: "two phases, group commit", One: b.twoPhases(b.group), Rival: "bare INSERT", Aim: aimTwoPhases},
 		{Name: "two phases, one commit each", One: b.twoPhases(b.plain), Rival: "bare INSERT"},
-	}}).Run(ctx, s, t)
+	}, messages...)}).Run(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}
@@ -204,27 +197,36 @@ func benchPostgres(ctx context.Context, s *contest.Settings) (*contest.Table, er
 	if err != nil {
 		return nil, err
 	}
-	return t, replays(ctx, s, t, b.store, b.keys.next(), b.meter, "bare SELECT", func(ctx context.Context) error {
+	return t, replays(ctx, s, t, b.store, b.meter, "bare SELECT", func(ctx context.Context) error {
 		var body string
 		return b.pool.QueryRow(ctx, `SELECT body FROM bench_row WHERE id = $1`, inv.ID).Scan(&body)
 	})
 }
 
 // replays compares a replay, from the store and from memory, with reading a row.
-func replays(ctx context.Context, s *contest.Settings, t *contest.Table, store semel.Store, key semel.Key, m contest.Meter, rival string, read func(context.Context) error) error {
+func replays(ctx context.Context, s *settings, t *table, store semel.Store, m meter, rival string, read func(context.Context) error) error {
 	cached, err := outcomecache.New(store, nil)
 	if err != nil {
 		return err
 	}
-	p, err := finished(ctx, store, key, bytes.Repeat([]byte{'x'}, rowBytes))
-	if err != nil {
+	c := newCycler(store, "replayed", 0)
+	p := paramsOf(c.keys.next())
+	if err := cycle(ctx, store, p, c.outcome); err != nil {
 		return err
 	}
-	return (&contest.Contest{Callers: manyCallers, Meter: m, Entries: []contest.Entry{
+	return (&contest{Callers: manyCallers, Meter: m, Entries: []entry{
 		{Name: rival, One: read},
-		{Name: "replay", One: replay(store, p), Rival: rival, Aim: aimReplay},
-		{Name: "replay from memory", One: replay(cached, p), Rival: rival, Aim: aimCached},
+		{Name: "replay", One: func(ctx context.Context) error { return replay(ctx, store, p) }, Rival: rival, Aim: aimReplay},
+		{Name: "replay from memory", One: func(ctx context.Context) error { return replay(ctx, cached, p) }, Rival: rival, Aim: aimCached},
 	}}).Run(ctx, s, t)
+}
+
+// twoPhases makes a row between a claim and its settlement.
+func twoPhases(g *semel.Guard, k *keys, insert func(context.Context) (invoice, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := semel.Do(ctx, g, k.next(), semel.Fingerprint{1}, insert)
+		return err
+	}
 }
 
 // guards returns two guards on a store, with one commit each and with group commit.
@@ -238,30 +240,4 @@ func guards(store semel.Store) (plain, group *semel.Guard, err error) {
 	}
 	group, err = semel.New(grouped, &semel.Options{SweepEvery: -1})
 	return plain, group, err
-}
-
-// finished completes an intent and returns the parameters of its duplicate.
-func finished(ctx context.Context, store semel.Store, key semel.Key, outcome []byte) (semel.ClaimParams, error) {
-	p := semel.ClaimParams{
-		Digest: key.Digest(), Scope: key.Scope, Name: key.Name, Owner: semel.Owner{1},
-		Lease: semel.DefaultLease, Retention: semel.DefaultRetention,
-	}
-	rec, won, err := store.Claim(ctx, p)
-	if err != nil || !won {
-		return p, fmt.Errorf("claim %q: won %v: %w", key.Name, won, err)
-	}
-	return p, store.Settle(ctx, rec.Digest, rec.Fence, semel.Settlement{
-		State: semel.StateCompleted, Outcome: outcome, Kept: true, Retention: semel.DefaultRetention,
-	})
-}
-
-// replay claims what is completed.
-func replay(store semel.Store, p semel.ClaimParams) func(context.Context) error {
-	return func(ctx context.Context) error {
-		rec, won, err := store.Claim(ctx, p)
-		if err != nil || won || rec.State != semel.StateCompleted {
-			return fmt.Errorf("claim of a completed intent: won %v, %v: %w", won, rec.State, err)
-		}
-		return nil
-	}
 }

@@ -12,18 +12,14 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/bench/contest"
-	"github.com/semel-dev/semel/internal/bench/cycle"
 	"github.com/semel-dev/semel/store/groupcommit"
 	"github.com/semel-dev/semel/store/redisstore"
 )
 
 const aimRedis = 0.8
 
-// benchRedis compares claim and settle with two commands that store as much,
-// through the same client.
-func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+// benchRedis compares claim and settle with two commands that store as much, through the same client.
+func benchRedis(ctx context.Context, s *settings) (*table, error) {
 	address := os.Getenv("SEMEL_TEST_REDIS")
 	if address == "" {
 		return nil, fmt.Errorf("SEMEL_TEST_REDIS: %w", errNoServer)
@@ -46,21 +42,21 @@ func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error
 	}
 	body := string(bytes.Repeat([]byte{'x'}, rowBytes))
 	k := &keys{prefix: prefix}
-	cycles := cycle.New(store, prefix, manyCallers)
+	cycles := newCycler(store, prefix, manyCallers)
 	grouped, err := groupcommit.New(store, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer shut(grouped) // and store
-	shipped := cycle.New(grouped, prefix+"g", manyCallers)
-	meter := func(context.Context) ([]contest.Counter, error) {
-		return []contest.Counter{{Name: "writes", Value: float64(w.writes.Load())}, {Name: "bytes sent", Value: float64(w.bytes.Load())}}, nil
+	shipped := newCycler(grouped, prefix+"g", manyCallers)
+	meter := func(context.Context) ([]counter, error) {
+		return []counter{{Name: "writes", Value: float64(w.writes.Load())}, {Name: "bytes sent", Value: float64(w.bytes.Load())}}, nil
 	}
 	set := func(ctx context.Context, key string) error {
 		return client.Do(ctx, client.B().Set().Key(key).Value(body).Px(time.Minute).Build()).Error()
 	}
-	t := &contest.Table{Title: fmt.Sprintf("Redis: %d callers, one client, %d bytes", manyCallers, rowBytes)}
-	err = (&contest.Contest{Callers: manyCallers, Meter: meter, Entries: []contest.Entry{
+	t := &table{Title: fmt.Sprintf("Redis: %d callers, one client, %d bytes", manyCallers, rowBytes)}
+	err = (&contest{Callers: manyCallers, Meter: meter, Entries: []entry{
 		{Name: "two SETs", One: func(ctx context.Context) error {
 			key := k.next().Name
 			if err := set(ctx, key); err != nil {
@@ -68,8 +64,8 @@ func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error
 			}
 			return set(ctx, key)
 		}},
-		{Name: "claim + settle", One: cycles.One, Rival: "two SETs"},
-		{Name: "claim + settle, as shipped: group commit", One: shipped.One, Rival: "two SETs", Aim: aimRedis},
+		{Name: "claim + settle", One: cycles.one, Rival: "two SETs"},
+		{Name: "claim + settle, as shipped: group commit", One: shipped.one, Rival: "two SETs", Aim: aimRedis},
 	}}).Run(ctx, s, t)
 	if err != nil {
 		return nil, err
@@ -77,7 +73,7 @@ func benchRedis(ctx context.Context, s *contest.Settings) (*contest.Table, error
 	if err := set(ctx, prefix+"read"); err != nil {
 		return nil, err
 	}
-	return t, replays(ctx, s, t, store, semel.Key{Scope: "bench", Name: "done"}, meter, "GET", func(ctx context.Context) error {
+	return t, replays(ctx, s, t, store, meter, "GET", func(ctx context.Context) error {
 		return client.Do(ctx, client.B().Get().Key(prefix+"read").Build()).Error()
 	})
 }

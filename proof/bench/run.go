@@ -1,4 +1,4 @@
-package contest
+package main
 
 import (
 	"context"
@@ -13,37 +13,50 @@ import (
 	"time"
 )
 
-// Settings hold the flags.
-type Settings struct {
+// settings hold the flags.
+type settings struct {
 	Round  time.Duration // of one measurement of one subject
 	Rounds int           // measurements of each subject; the median counts
 	Least  int           // operations in a measurement
 	Dir    string        // for files; removed at the end
 }
 
-// Section measures a few subjects against each other.
-type Section struct {
+// section measures a few subjects against each other.
+type section struct {
 	Name string
-	Run  func(context.Context, *Settings) (*Table, error)
+	Run  func(context.Context, *settings) (*table, error)
 }
 
-// Main measures the sections whose names match the flag -only, which is a regular
-// expression and only unless set, and returns the exit code.
-func Main(ctx context.Context, sections []Section, only string, args []string, stdout, stderr io.Writer) int {
+func sections() []section {
+	return []section{
+		{Name: "middleware", Run: benchMiddleware},
+		{Name: "files", Run: benchFiles},
+		{Name: "gateway", Run: benchGateway},
+		{Name: "gateway-shapes", Run: benchShapes},
+		{Name: "overload", Run: benchOverload},
+		{Name: "scale", Run: benchScale},
+		{Name: "stores-postgres", Run: benchPostgres},
+		{Name: "stores-mysql", Run: benchMySQL},
+		{Name: "stores-redis", Run: benchRedis},
+	}
+}
+
+// run measures the sections whose names match the flag -only, which is a regular expression, and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	var names []string
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		names = append(names, sec.Name)
 	}
-	flags.StringVar(&only, "only", only, "run the sections that match this expression: "+strings.Join(names, ", "))
-	s := Settings{Least: 64}
+	only := flags.String("only", "^(middleware|files|gateway)$", "run the sections that match this expression: "+strings.Join(names, ", "))
+	s := settings{Least: 64}
 	flags.DurationVar(&s.Round, "round", 300*time.Millisecond, "length of one measurement")
 	flags.IntVar(&s.Rounds, "rounds", 7, "measurements of each subject; the median counts")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	match, err := regexp.Compile(only)
+	match, err := regexp.Compile(*only)
 	if err != nil {
 		say(stderr, "bench: -only: %v\n", err)
 		return 2
@@ -58,7 +71,7 @@ func Main(ctx context.Context, sections []Section, only string, args []string, s
 		}
 	}()
 	say(stdout, "%s\n", machine())
-	for _, sec := range sections {
+	for _, sec := range sections() {
 		if !match.MatchString(sec.Name) {
 			continue
 		}
@@ -112,3 +125,6 @@ func cpuModel() string {
 
 // say writes to a terminal, which may have gone.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// shut closes what was only measured.
+func shut(c io.Closer) { _ = c.Close() }

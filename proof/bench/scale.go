@@ -15,33 +15,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/rueidis"
 
-	"github.com/semel-dev/semel/internal/bench/contest"
-	"github.com/semel-dev/semel/internal/bench/cycle"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 )
 
 const (
 	scaleRecords = 100_000
-	day          = 24 * time.Hour
-	gigabyte     = 1e9
 	ticks        = 100 // of /proc/stat in a second
 )
-
-// scaleRates returns the intents in a second that the section computes machines for.
-func scaleRates() []int { return []int{1_000, 10_000, 100_000} }
 
 // usage holds what a store uses at a moment. Kept is on disk, or in memory for Redis; written is of its log, 0 for Redis.
 type usage struct{ kept, written float64 }
 
-// scaled is a store with a way to ask what it uses.
-type scaled struct {
-	namedStore
-	use func(ctx context.Context, dsn string) (usage, error)
-}
-
-// benchScale measures what an intent costs on each store, its claim and its settlement together, and computes what
-// higher rates need.
-func benchScale(ctx context.Context, s *contest.Settings) (*contest.Table, error) {
+// benchScale measures what an intent costs on each store, its claim and its settlement together.
+func benchScale(ctx context.Context, s *settings) (*table, error) {
 	stores, forget, err := overloadStores(ctx, s)
 	if err != nil {
 		return nil, err
@@ -50,9 +36,9 @@ func benchScale(ctx context.Context, s *contest.Settings) (*contest.Table, error
 	uses := map[string]func(context.Context, string) (usage, error){
 		"SQLite": fileUsage, "log": fileUsage, "PostgreSQL": postgresUsage, "MariaDB": mysqlUsage, "Redis": redisUsage,
 	}
-	t := &contest.Table{Title: fmt.Sprintf("scale: %d intents by %d callers, %d bytes; CPU of client and server together", scaleRecords, manyCallers, cycle.OutcomeBytes), Times: "an intent"}
+	t := &table{Title: fmt.Sprintf("scale: %d intents by %d callers, %d bytes; CPU of client and server together", scaleRecords, manyCallers, rowBytes), Times: "an intent"}
 	for _, store := range stores {
-		if err := scaleOf(ctx, t, scaled{store, uses[store.name]}); err != nil {
+		if err := scaleOf(ctx, t, store, uses[store.name]); err != nil {
 			return nil, fmt.Errorf("%s: %w", store.name, err)
 		}
 	}
@@ -60,43 +46,36 @@ func benchScale(ctx context.Context, s *contest.Settings) (*contest.Table, error
 }
 
 // scaleOf adds the rows of a store.
-func scaleOf(ctx context.Context, t *contest.Table, s scaled) error {
+func scaleOf(ctx context.Context, t *table, s namedStore, use func(ctx context.Context, dsn string) (usage, error)) error {
 	store, err := openstore.Open(ctx, s.dsn, nil)
 	if err != nil {
 		return err
 	}
 	defer shut(store)
-	cycles := cycle.New(store, "scale", manyCallers)
-	if err := cycles.Run(ctx, scaleRecords/10); err != nil { // warms up
+	cycles := newCycler(store, "scale", manyCallers)
+	if err := cycles.run(ctx, scaleRecords/10); err != nil { // warms up
 		return err
 	}
-	before, err := s.use(ctx, s.dsn)
+	before, err := use(ctx, s.dsn)
 	if err != nil {
 		return err
 	}
-	took, ran, err := timed(func() error { return cycles.Run(ctx, scaleRecords) })
+	took, ran, err := timed(func() error { return cycles.run(ctx, scaleRecords) })
 	if err != nil {
 		return err
 	}
-	after, err := s.use(ctx, s.dsn)
+	after, err := use(ctx, s.dsn)
 	if err != nil {
 		return err
 	}
-	again, ranAgain, err := timed(func() error { return cycle.New(store, "scale", manyCallers).Replay(ctx, scaleRecords) })
+	again, ranAgain, err := timed(func() error { return newCycler(store, "scale", manyCallers).replay(ctx, scaleRecords) })
 	if err != nil {
 		return err
 	}
 	cpu, kept, written := ran/scaleRecords, (after.kept-before.kept)/scaleRecords, (after.written-before.written)/scaleRecords
 	t.Rows = append(t.Rows,
-		contest.Row{Subject: s.name + ", executed", Time: contest.NanosText(took / scaleRecords), Allocs: contest.NanosText(cpu) + " CPU", Against: fmt.Sprintf("keeps %.0f bytes, writes %.0f", kept, written)},
-		contest.Row{Subject: s.name + ", replayed", Time: contest.NanosText(again / scaleRecords), Allocs: contest.NanosText(ranAgain/scaleRecords) + " CPU"})
-	for _, rate := range scaleRates() {
-		perDay := float64(rate) * day.Seconds() / gigabyte
-		t.Rows = append(t.Rows, contest.Row{
-			Subject: fmt.Sprintf("%s, %d/s", s.name, rate), Time: fmt.Sprintf("%.1f CPUs", float64(rate)*cpu/1e9),
-			Against: fmt.Sprintf("keeps %.0f GB for a day's retention, writes %.0f GB a day", perDay*kept, perDay*written),
-		})
-	}
+		row{Subject: s.name + ", executed", Time: nanosText(took / scaleRecords), Allocs: nanosText(cpu) + " CPU", Against: fmt.Sprintf("keeps %.0f bytes, writes %.0f", kept, written)},
+		row{Subject: s.name + ", replayed", Time: nanosText(again / scaleRecords), Allocs: nanosText(ranAgain/scaleRecords) + " CPU"})
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package contest
+package main
 
 import (
 	"cmp"
@@ -9,46 +9,42 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Table holds the results of a section: one row a subject, with its rival and
-// its aim.
-type Table struct {
+// table holds the results of a section: one row a subject, with its rival and its aim.
+type table struct {
 	Title string
 	// Times is the heading of the times; "per op" unless set.
 	Times string
-	Rows  []Row
+	Rows  []row
 }
 
-// Row is one subject.
-type Row struct {
+// row is one subject.
+type row struct {
 	Subject string
 	Time    string // per operation, or another quantity
 	Allocs  string
 	Against string // the ratio or difference to the rival
 	Aim     string
-	Met     Verdict
+	Met     verdict
 }
 
-// Verdict says whether an aim was met.
-type Verdict string
+// verdict says whether an aim was met; it is empty without one.
+type verdict string
 
 const (
-	// NoAim is the verdict on a subject without an aim.
-	NoAim Verdict = ""
-
-	met     Verdict = "yes"
-	missed  Verdict = "NO"
-	unclear Verdict = "unclear" // the spread exceeds the distance to the aim
+	met     verdict = "yes"
+	missed  verdict = "NO"
+	unclear verdict = "unclear" // the spread exceeds the distance to the aim
 )
 
-// VerdictOf returns the verdict on an aim.
-func VerdictOf(ok bool) Verdict {
+// verdictOf returns the verdict on an aim.
+func verdictOf(ok bool) verdict {
 	if ok {
 		return met
 	}
 	return missed
 }
 
-func (t *Table) print(w io.Writer) {
+func (t *table) print(w io.Writer) {
 	out := pretty.NewWriter()
 	out.SetOutputMirror(w)
 	out.SetStyle(pretty.StyleLight)
@@ -62,8 +58,8 @@ func (t *Table) print(w io.Writer) {
 	out.Render()
 }
 
-// NanosText writes a time for people.
-func NanosText(n float64) string {
+// nanosText writes a time for people.
+func nanosText(n float64) string {
 	switch d := time.Duration(n); {
 	case d < 10*time.Microsecond:
 		return fmt.Sprintf("%.0f ns", n)
@@ -73,5 +69,5 @@ func NanosText(n float64) string {
 	return fmt.Sprintf("%.1f ms", n/1e6)
 }
 
-// AllocsText writes a number of allocations for people.
-func AllocsText(n float64) string { return fmt.Sprintf("%.1f", n) }
+// allocsText writes a number of allocations for people.
+func allocsText(n float64) string { return fmt.Sprintf("%.1f", n) }

@@ -1,10 +1,6 @@
-package contest_test
+package main
 
-import (
-	"testing"
-
-	"github.com/semel-dev/semel/internal/bench/contest"
-)
+import "testing"
 
 func TestVerdictsOfRatios(t *testing.T) {
 	t.Parallel()
@@ -13,18 +9,18 @@ func TestVerdictsOfRatios(t *testing.T) {
 		name   string
 		own    []float64
 		aim    float64
-		least  contest.Verdict
-		most   contest.Verdict
+		least  verdict
+		most   verdict
 		median float64
 	}{
-		{"twice as fast in each round", []float64{50, 100, 50, 50, 200}, 1.5, contest.VerdictOf(true), contest.VerdictOf(false), 2},
-		{"the aim itself", []float64{50, 100, 50, 50, 200}, 2, contest.VerdictOf(true), contest.VerdictOf(true), 2},
-		{"slower", []float64{200, 400, 200, 200, 800}, 1, contest.VerdictOf(false), contest.VerdictOf(true), 0.5},
+		{"twice as fast in each round", []float64{50, 100, 50, 50, 200}, 1.5, verdictOf(true), verdictOf(false), 2},
+		{"the aim itself", []float64{50, 100, 50, 50, 200}, 2, verdictOf(true), verdictOf(true), 2},
+		{"slower", []float64{200, 400, 200, 200, 800}, 1, verdictOf(false), verdictOf(true), 0.5},
 		{"an aim within the spread", []float64{50, 50, 100, 60, 400}, 1.5, "unclear", "unclear", 100.0 / 60},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := contest.Ratio(bare, test.own)
+			got := ratioOf(bare, test.own)
 			if got.Median != test.median {
 				t.Errorf("the median is %v, want %v", got.Median, test.median)
 			}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// wire counts what clients send: a write is about a round trip, because the
-// drivers gather what travels together.
+// wire counts what clients send: a write is about a round trip, because the drivers gather what travels together.
 type wire struct {
 	writes, bytes atomic.Int64
 }

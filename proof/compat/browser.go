@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	browserTests = "internal/integration/browser"
+	browserTests = "proof/integration/browser"
 	scriptless   = "without scripts"
 )
 

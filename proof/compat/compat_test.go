@@ -25,7 +25,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(got), page(all)); diff != "" {
-		t.Errorf("%s does not agree with %s (run: make compatibility, or go run ./internal/compat -only '^$'): %s", pageFile, resultsFile, diff)
+		t.Errorf("%s does not agree with %s (run: make compatibility, or go run ./proof/compat -only '^$'): %s", pageFile, resultsFile, diff)
 	}
 	for name := range all {
 		if !strings.Contains(string(got), "| "+name) {

@@ -21,7 +21,7 @@ func proxies() []target {
 
 func proxy(name, dir, program string, args ...string) target {
 	tests := func(column, functions string) suite {
-		return suite{column: column, packages: []string{"./internal/integration/proxies"}, run: "^Test(" + functions + ")$/^" + name + "$"}
+		return suite{column: column, packages: []string{"./proof/integration/proxies"}, run: "^Test(" + functions + ")$/^" + name + "$"}
 	}
 	return target{name: name, start: reports(dir, program, args...), suites: []suite{
 		tests("semel check", "Check"),

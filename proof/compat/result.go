@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	resultsFile = "internal/compat/results.json"
+	resultsFile = "proof/compat/results.json"
 	pageFile    = "docs/compatibility.md"
 )
 

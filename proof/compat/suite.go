@@ -21,7 +21,7 @@ func postgresSuites() []suite {
 	return append([]suite{
 		{column: "contract", packages: []string{"./store/pgstore"}, skip: transactions},
 		{column: "transactions", packages: []string{"./store/pgstore"}, run: transactions},
-		{column: "failover", packages: []string{"./internal/integration/failover"}},
+		{column: "failover", packages: []string{"./proof/integration/failover"}},
 	}, sqlSuites(notPostgres)...)
 }
 
@@ -30,7 +30,7 @@ func poolerSuites() []suite {
 	return []suite{
 		{column: "contract", packages: []string{"./store/pgstore"}, run: "^TestStore(UnderFaults)?$|^TestGroupCommit$"},
 		{column: "transactions", packages: []string{"./store/pgstore"}, run: "^Test(Tx|Exec|Do|TxSQL|Join.*)$"},
-		{column: "rules", packages: []string{"./internal/rules/..."}, skip: notPostgres},
+		{column: "rules", packages: []string{"./schema/internal/serversql", "./schema/catalog", "./schema/verify", "./schema/internal/plan"}, skip: notPostgres},
 		{column: "messages and flows", packages: []string{"./outbox", "./inbox", "./flow"}, skip: notPostgres},
 	}
 }
@@ -46,9 +46,9 @@ func mysqlSuites() []suite {
 func sqlSuites(skip string) []suite {
 	return []suite{
 		{column: "guards", packages: []string{"./dbguard"}, skip: skip},
-		{column: "rules", packages: []string{"./internal/rules/..."}, skip: skip},
-		{column: "lint --prove", packages: []string{"./internal/lint/prove"}, skip: skip},
-		{column: "dedupe", packages: []string{"./internal/dedupe"}, skip: skip},
+		{column: "rules", packages: []string{"./schema/internal/serversql", "./schema/catalog", "./schema/verify", "./schema/internal/plan"}, skip: skip},
+		{column: "lint --prove", packages: []string{"./lint/internal/rerun"}, skip: skip},
+		{column: "dedupe", packages: []string{"./schema/dedupe"}, skip: skip},
 		{column: "messages and flows", packages: []string{"./outbox", "./inbox", "./flow"}, skip: skip},
 	}
 }

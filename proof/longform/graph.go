@@ -26,7 +26,8 @@ func raced() []string {
 // graph holds what each declaration of the module mentions. A declaration is named by the path of its package and its own name,
 // a method also by that of its type. A mention is more than a call: a function in a table or a variable is one.
 type graph struct {
-	module   string
+	home     string // the folder of the main module
+	module   string // its path
 	mentions map[string]map[string]bool
 	tests    []test
 	promised map[string]bool // methods of interfaces
@@ -37,16 +38,20 @@ type graph struct {
 type test struct{ dir, folder, name, from string }
 
 // load reads the packages and their tests. An incomplete graph would leave tests out, so any error is one.
-func load(dir string) (*graph, error) {
+func load(dir string, patterns []string) (*graph, error) {
+	home, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	all, err := packages.Load(&packages.Config{
 		Dir: dir, Tests: true,
 		Mode: packages.NeedName | packages.NeedModule | packages.NeedImports | packages.NeedExportFile | packages.NeedSyntax |
 			packages.NeedTypes | packages.NeedTypesInfo,
-	}, "./...")
+	}, patterns...)
 	if err != nil {
 		return nil, err
 	}
-	g := &graph{mentions: map[string]map[string]bool{}, promised: map[string]bool{}, walking: map[string]bool{}}
+	g := &graph{home: home, mentions: map[string]map[string]bool{}, promised: map[string]bool{}, walking: map[string]bool{}}
 	for _, p := range all {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
@@ -54,7 +59,9 @@ func load(dir string) (*graph, error) {
 		if p.Module == nil { // the program that go test makes of a package
 			continue
 		}
-		g.module = p.Module.Path
+		if p.Module.Dir == home {
+			g.module = p.Module.Path
+		}
 		for _, file := range p.Syntax {
 			for _, d := range file.Decls {
 				g.declare(p, d)
@@ -80,7 +87,7 @@ func (g *graph) declare(p *packages.Package, d ast.Decl) {
 		g.add(p, from, d)
 		if d.Recv == nil && strings.HasSuffix(at, "_test.go") && runs(d.Name.Name) {
 			g.edge(from, filepath.Dir(at))
-			folder, err := filepath.Rel(p.Module.Dir, filepath.Dir(at))
+			folder, err := filepath.Rel(g.home, filepath.Dir(at))
 			if err == nil {
 				g.tests = append(g.tests, test{filepath.Dir(at), "./" + folder, d.Name.Name, from})
 			}

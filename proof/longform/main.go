@@ -1,4 +1,4 @@
-// Command longform finds the tests of this module that scripts/test long has to run again. It prints two lines with the
+// Command longform finds, in the packages of its arguments, the tests that scripts/test long has to run again. It prints two lines with the
 // packages and a pattern for go test -run of those that have a long form, and two lines of those that take random walks whose
 // number -rapid.checks sets. A test has a long form if anything that it mentions, in whatever package, leads to SEMEL_LONG.
 package main
@@ -14,14 +14,14 @@ import (
 )
 
 func main() {
-	if err := run(".", os.Stdout); err != nil {
+	if err := run(".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "longform:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string, out io.Writer) error {
-	g, err := load(dir)
+func run(dir string, patterns []string, out io.Writer) error {
+	g, err := load(dir, patterns)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := run(dir, &out); err != nil {
+	if err := run(dir, []string{"./..."}, &out); err != nil {
 		t.Fatal(err)
 	}
 	want := "./limited ./main ./ways\n" +
@@ -41,7 +41,7 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ways", "broken_test.go"), []byte("package ways\n\nvar x = y\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(dir, &out); err == nil || !strings.Contains(err.Error(), "undefined: y") {
+	if err := run(dir, []string{"./..."}, &out); err == nil || !strings.Contains(err.Error(), "undefined: y") {
 		t.Errorf("got %v, want the package's error", err)
 	}
 }

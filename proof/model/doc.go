@@ -5,8 +5,8 @@
 // work and the replies to callers with the promises of docs/guarantees.md. The
 // first breach is shown as the shortest way to it.
 //
-//	go run ./internal/model                             every scenario
-//	go run ./internal/model -only clocks                one of them
+//	go run ./proof/model                             every scenario
+//	go run ./proof/model -only clocks                one of them
 //
 // `make mutate MUTANT=^model:` takes each line of the table and of the protocol
 // out, and expects a scenario to break a promise.
@@ -33,7 +33,7 @@
 // that made them. Fences are numbered in their order, so that a store never
 // gives one twice is taken for granted here (storetest and the stores' own tests
 // attack it). A store keeps what it has: crashes of the database, failover and
-// what is lost by it are left to internal/prove and the stores.
+// what is lost by it are left to proof/prove and the stores.
 // Bodies, bounds of size, ErrFull, dedup mode, answers that are not kept,
 // Detach and MaxRun do not appear; nor do clocks that run faster than the
 // store's, because losing a lease early is the same as doing nothing. Two scopes

@@ -70,7 +70,7 @@ func (t *tree) replace(file, old, with string) (undo func() error, err error) {
 		return nil, err
 	}
 	if n := strings.Count(string(before), old); n != 1 {
-		return nil, fmt.Errorf("DRIFTED: the text is in %s %d times, want once; fix its row in internal/mutate:\n%s", file, n, old)
+		return nil, fmt.Errorf("DRIFTED: the text is in %s %d times, want once; fix its row in proof/mutate:\n%s", file, n, old)
 	}
 	put := func(text []byte) error { return os.WriteFile(path, text, 0o600) } //nolint:gosec // into the copy.
 	return func() error { return put(before) }, put(bytes.Replace(before, []byte(old), []byte(with), 1))

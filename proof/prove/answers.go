@@ -17,7 +17,7 @@ import (
 type effects map[string][]string
 
 // effects reads what the effects of a scenario left.
-func (e *errand) effects(ctx context.Context, p *place) (found effects, err error) {
+func (e *errand) effects(ctx context.Context, p *target) (found effects, err error) {
 	if e.Kind == kindTransaction {
 		return readRows(ctx, p)
 	}
@@ -31,9 +31,8 @@ func (e *errand) effects(ctx context.Context, p *place) (found effects, err erro
 	return found, errors.Join(err, f.Close())
 }
 
-// judgeAnswers checks the answers against the effects, and writes them into dir
-// when they break a promise.
-func judgeAnswers(r *result, steps []guardStep, found effects, dir string) error {
+// judgeAnswers checks the answers against the effects, and writes them into dir when they break a promise.
+func judgeAnswers(r *result, steps []guardOperation, found effects, dir string) error {
 	r.operations = len(steps)
 	r.violations = append(r.violations, checkAnswers(steps, found)...)
 	keys := map[string]bool{}
@@ -68,15 +67,14 @@ func readEffects(r io.Reader) (effects, error) {
 type story struct {
 	key       string
 	effects   []string
-	answers   []guardStep
-	unknown   []guardStep
+	answers   []guardOperation
+	unknown   []guardOperation
 	cancelled bool
 }
 
-// checkAnswers returns every intent that had more than one effect, different
-// answers, an answer without its effect, an answer and a cancellation, or was
-// unknown after it had been answered.
-func checkAnswers(steps []guardStep, found effects) (wrong []string) {
+// checkAnswers returns every intent that had more than one effect, different answers, an answer without its effect, an answer and
+// a cancellation, or was unknown after it had been answered.
+func checkAnswers(steps []guardOperation, found effects) (wrong []string) {
 	stories := map[string]*story{}
 	of := func(key string) *story {
 		if stories[key] == nil {
@@ -98,7 +96,7 @@ func checkAnswers(steps []guardStep, found effects) (wrong []string) {
 	return wrong
 }
 
-func (st *story) add(s guardStep) {
+func (st *story) add(s guardOperation) {
 	switch s.Reply.Said {
 	case wordDone:
 		st.answers = append(st.answers, s)
@@ -119,7 +117,7 @@ func (st *story) check() (wrong []string) {
 	if len(st.answers) == 0 {
 		return wrong
 	}
-	first := slices.MinFunc(st.answers, func(a, b guardStep) int { return cmp.Compare(a.Ended, b.Ended) })
+	first := slices.MinFunc(st.answers, func(a, b guardOperation) int { return cmp.Compare(a.Ended, b.Ended) })
 	for _, s := range st.answers {
 		if !slices.Contains(st.effects, s.Reply.Value) {
 			accuse("was answered with %s, but its effects are %v (promise 7)", s.Reply.Value, st.effects)

@@ -14,8 +14,7 @@ import (
 // One request of failEvery fails after its effect.
 const failEvery = 50
 
-// app knows nothing of keys: every POST makes a line in a file, and is answered
-// with its value.
+// app knows nothing of keys: every POST makes a line in a file, and is answered with its value.
 type app struct {
 	witness *os.File // takes a line in one call
 	made    atomic.Int64
@@ -29,6 +28,7 @@ func (e *errand) serve(ctx context.Context) error {
 	}
 	server := &http.Server{Addr: e.Address, ReadHeaderTimeout: 10 * time.Second, Handler: &app{witness: witness}}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
+	_, _ = os.Stdout.WriteString("open\n") // see announcement
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

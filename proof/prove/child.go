@@ -17,8 +17,7 @@ import (
 // childEnd bounds how long a child may take to finish what it is doing.
 const childEnd = time.Minute
 
-// child is a process that can be killed at any instant and is then started
-// again. Its methods may be called from any goroutine.
+// child is a process that can be killed at any instant and is then started again. Its methods may be called from any goroutine.
 type child struct {
 	start func(ctx context.Context) *exec.Cmd // prepares the process
 
@@ -77,8 +76,7 @@ func (c *child) working(ctx context.Context) {
 	}
 }
 
-// kill ends the process as a power cut would, stopped or not, and waits until it
-// has gone.
+// kill ends the process as a power cut would, stopped or not, and waits until it has gone.
 func (c *child) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

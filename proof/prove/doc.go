@@ -3,7 +3,7 @@
 // connections, loses its replies and moves its clock, and then checks what was
 // answered against what happened.
 //
-//	go run ./internal/prove -for 1m [-only REGEX] [-seed N] [-out DIR]
+//	go run ./proof/prove -for 1m [-only REGEX] [-seed N] [-out DIR]
 //
 // A scenario is a kind and a store, such as clock/mysql:
 //
@@ -12,13 +12,17 @@
 //	guard        processes call [semel.Do], which refuses what is unknown
 //	transaction  processes call Do of the store: effect and outcome are one commit
 //	gateway      two semel gateways on one store, before an application without keys
+//	soak         the same at half of the rate that they can serve; played only when -only names it
 //
 // A log belongs to one process, so on a log one child asks with the goroutines of all, and one gateway serves.
 //
-// All kinds but clock suffer every fault at once: the processes are killed at
+// All kinds but clock and soak suffer every fault at once: the processes are killed at
 // random instants and started again, stopped for longer than a lease, their
 // connections break, replies are lost after the step was taken, and all
 // processes of the database server are killed.
+//
+// In a soak the application dies and the store crashes at times, but the gateways
+// live long, after their secrets have been replaced in the first quarter.
 //
 // # How a history is recorded
 //
@@ -51,4 +55,6 @@
 // a line in a file or a row in the database: an intent has at most one effect,
 // all its answers are the same, and an answer has its effect. In transaction
 // mode, the keys with an effect and those with a recorded outcome are the same.
+// In a soak nothing may grow from the third fifth to the last (soak.go): the
+// gateways' memory, goroutines and descriptors, and the store's files.
 package main

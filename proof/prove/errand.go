@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/sqlitestore"

@@ -154,8 +154,8 @@ func (r *recorder[Call, Reply]) write(e event[Call, Reply]) error {
 	return err
 }
 
-// step is a call and, where there is one, its reply.
-type step[Call, Reply any] struct {
+// operation is a call and, where there is one, its reply.
+type operation[Call, Reply any] struct {
 	Client int    `json:"client"`
 	Called int64  `json:"called_ns"`
 	Ended  int64  `json:"ended_ns,omitempty"` // 0 without a reply
@@ -164,12 +164,12 @@ type step[Call, Reply any] struct {
 }
 
 // readSteps reads what all processes wrote into dir.
-func readSteps[Call, Reply any](dir string) ([]step[Call, Reply], error) {
+func readSteps[Call, Reply any](dir string) ([]operation[Call, Reply], error) {
 	files, err := filepath.Glob(filepath.Join(dir, "events-*.jsonl"))
 	if err != nil {
 		return nil, err
 	}
-	var all []step[Call, Reply]
+	var all []operation[Call, Reply]
 	for _, name := range files {
 		f, err := os.Open(name) //nolint:gosec // of our own folder.
 		if err != nil {
@@ -186,9 +186,9 @@ func readSteps[Call, Reply any](dir string) ([]step[Call, Reply], error) {
 
 // parseSteps reads one file. A last line that its process did not finish is
 // left out: the process was killed before it asked, or before it heard.
-func parseSteps[Call, Reply any](r io.Reader) ([]step[Call, Reply], error) {
+func parseSteps[Call, Reply any](r io.Reader) ([]operation[Call, Reply], error) {
 	reader := bufio.NewReaderSize(r, maxLine)
-	var steps []step[Call, Reply]
+	var steps []operation[Call, Reply]
 	index := map[int64]int{}
 	for {
 		line, err := reader.ReadBytes('\n')
@@ -205,7 +205,7 @@ func parseSteps[Call, Reply any](r io.Reader) ([]step[Call, Reply], error) {
 		switch at, known := index[e.ID]; {
 		case e.Call != nil:
 			index[e.ID] = len(steps)
-			steps = append(steps, step[Call, Reply]{Client: e.Client, Called: e.At, Call: *e.Call})
+			steps = append(steps, operation[Call, Reply]{Client: e.Client, Called: e.At, Call: *e.Call})
 		case e.Reply != nil && known:
 			steps[at].Ended, steps[at].Reply = e.At, e.Reply
 		default:

@@ -19,7 +19,7 @@ const (
 	faultClock = "clock"
 )
 
-// pace returns the mean time between two faults of a kind.
+// pace returns the mean time between two faults of a kind on several processes.
 func pace() map[string]time.Duration {
 	return map[string]time.Duration{
 		faultKill: 300 * time.Millisecond, faultPause: 200 * time.Millisecond, faultCut: 300 * time.Millisecond,
@@ -29,9 +29,10 @@ func pace() map[string]time.Duration {
 
 // injector injects faults until its time has ended.
 type injector struct {
-	place    *place
+	target   *target
 	children []*child
 	random   *rand.Rand
+	rarely   bool // so that what grows has time to
 
 	mu            sync.Mutex // guards the fields below
 	injected      int
@@ -39,8 +40,8 @@ type injector struct {
 	behind, ahead time.Duration // how far the store's clock was moved, at most
 }
 
-// run injects the kinds side by side, each at random instants.
-func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) error {
+// injectFor injects the kinds side by side, each at random instants.
+func (i *injector) injectFor(ctx context.Context, long time.Duration, kinds []string) error {
 	ctx, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
 	errs := make([]error, len(kinds)+1)
@@ -48,11 +49,7 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 	for n, kind := range kinds {
 		random := rand.New(rand.NewPCG(i.random.Uint64(), i.random.Uint64())) //nolint:gosec // instants, not secrets.
 		wg.Go(func() {
-			mean := pace()[kind]
-			if len(i.children) == 1 {
-				mean *= children // a process that is alone gets no more than its share, and has time to answer
-			}
-			mean = min(mean, long/2) // at least one is injected
+			mean := min(i.mean(kind, long), long/2) // at least one is injected
 			for errs[n] == nil && waiting.Sleep(ctx, around(random, mean)) {
 				errs[n] = i.inject(context.WithoutCancel(ctx), kind, random)
 				if len(i.children) == 1 {
@@ -68,10 +65,22 @@ func (i *injector) run(ctx context.Context, long time.Duration, kinds []string) 
 		})
 	}
 	wg.Wait()
-	if i.place.set != nil {
-		errs[len(kinds)] = i.place.set(0)
+	if i.target.set != nil {
+		errs[len(kinds)] = i.target.set(0)
 	}
 	return errors.Join(errs...)
+}
+
+// mean returns the mean time between two faults of a kind.
+func (i *injector) mean(kind string, long time.Duration) time.Duration {
+	switch mean := pace()[kind]; {
+	case i.rarely:
+		return max(10*mean, long/20)
+	case len(i.children) == 1:
+		return children * mean // a process that is alone gets no more than its share, and has time to answer
+	default:
+		return mean
+	}
 }
 
 func (i *injector) inject(ctx context.Context, kind string, random *rand.Rand) error {
@@ -86,15 +95,15 @@ func (i *injector) inject(ctx context.Context, kind string, random *rand.Rand) e
 		return errors.Join(err, c.signal(resume))
 	case faultCut:
 		if random.IntN(2) == 0 {
-			i.place.proxy.Cut()
+			i.target.proxy.Cut()
 			return nil
 		}
-		i.place.proxy.LoseReplies()
+		i.target.proxy.LoseReplies()
 		waiting.Sleep(ctx, around(random, 20*time.Millisecond))
-		i.place.proxy.Clear()
+		i.target.proxy.Clear()
 		return nil
 	case faultCrash:
-		return i.place.crash(ctx)
+		return i.target.crash(ctx)
 	}
 	return i.jump(random)
 }
@@ -111,7 +120,7 @@ func (i *injector) jump(random *rand.Rand) error {
 	i.behind += time.Hour
 	i.ahead += 4 * time.Hour
 	i.mu.Unlock()
-	return i.place.set(to)
+	return i.target.set(to)
 }
 
 // around returns a random duration between a fifth of the mean and nearly twice

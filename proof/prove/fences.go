@@ -9,10 +9,10 @@ import (
 )
 
 type (
-	storeStep  = step[call, reply]
-	guardStep  = step[wish, word]
-	storeTaker = recorder[call, reply]
-	guardTaker = recorder[wish, word]
+	storeOperation = operation[call, reply]
+	guardOperation = operation[wish, word]
+	storeTaker     = recorder[call, reply]
+	guardTaker     = recorder[wish, word]
 )
 
 // holder received a fence.
@@ -32,7 +32,7 @@ type gift struct {
 // checkFences returns where, over all intents of a store, a fence was given twice
 // or did not grow: a fence that an answer showed must be smaller than every one
 // that was asked for afterwards.
-func checkFences(steps []storeStep) (wrong []string) {
+func checkFences(steps []storeOperation) (wrong []string) {
 	type claimer struct {
 		key   int
 		owner string

@@ -23,8 +23,9 @@ const (
 	gateways = 2
 	callers  = 16
 
-	clientLimit = 10 * time.Second // of one request
-	callerLimit = 30 * time.Second // of all that it takes to get an answer
+	impatience  = 20 * time.Millisecond // of a client that vanishes
+	clientLimit = 10 * time.Second      // of one request
+	callerLimit = 30 * time.Second      // of all that it takes to get an answer
 )
 
 // rulesText takes an answer of 500 for what it is from an application that
@@ -41,41 +42,57 @@ routes:
 
 // gateways starts an application, gateways before it and callers, which ask in
 // this process.
-func (st *stage) gateways(ctx context.Context, e errand) (*cast, error) {
+func (st *stage) gateways(ctx context.Context, e errand, p *target, long time.Duration) (*cast, error) {
 	rules := filepath.Join(st.dir, "rules.yaml")
 	if err := os.WriteFile(rules, fmt.Appendf(nil, rulesText, e.Run), 0o600); err != nil {
 		return nil, err
 	}
-	fronts := gateways
+	n := gateways
 	if e.Store == logged {
-		fronts = 1 // a log belongs to one process
+		n = 1 // a log belongs to one process
 	}
-	addresses, err := dbserver.FreeAddresses(ctx, fronts+1)
+	addresses, err := dbserver.FreeAddresses(ctx, 2*n+1)
 	if err != nil {
 		return nil, err
 	}
-	app, addresses := addresses[0], addresses[1:]
+	app, admins, fronts := addresses[0], addresses[1:1+n], addresses[1+n:]
+	company, flags := &cast{}, func(int) []string { return []string{"--admin", "off"} }
+	if e.Kind == kindSoak {
+		if company.soak, err = newSoak(st.dir, p.files, admins); err != nil {
+			return nil, err
+		}
+		flags = company.soak.flags
+	}
 	behind := e
 	behind.Kind, behind.Address = kindApp, app
-	company := &cast{children: []*child{st.child(behind)}}
-	for _, front := range addresses {
-		company.children = append(company.children, &child{start: func(ctx context.Context) *exec.Cmd {
-			return exec.CommandContext(ctx, st.binary, "gateway", "--upstream", "http://"+app, //nolint:gosec // our own binary.
-				"--listen", front, "--admin", "off", "--store", e.DSN, "--rules", rules)
+	all := []*child{st.child(behind)}
+	for i, front := range fronts {
+		args := []string{"gateway", "--upstream", "http://" + app, "--listen", front, "--store", e.DSN, "--rules", rules}
+		all = append(all, &child{start: func(ctx context.Context) *exec.Cmd {
+			return exec.CommandContext(ctx, st.binary, append(args, flags(i)...)...) //nolint:gosec // our own binary.
 		}})
 	}
-	for _, c := range company.children {
+	for _, c := range all {
 		if err := c.up(ctx); err != nil {
+			return nil, err
+		}
+	}
+	company.children = all
+	ask := func(ctx context.Context) error { return e.askGateways(ctx, fronts) }
+	if company.soak != nil {
+		company.children, company.soak.gateways = all[:1], all[1:] // only the application is killed
+		ask = func(ctx context.Context) error { return company.soak.run(ctx, e, fronts, long) }
+		if err := company.soak.measure(ctx, e, fronts, long); err != nil {
 			return nil, err
 		}
 	}
 	asking, stop := context.WithCancel(ctx)
 	asked := make(chan error, 1)
-	go func() { asked <- e.askGateways(asking, addresses) }()
+	go func() { asked <- ask(asking) }()
 	company.end = func() error {
 		stop()
 		err := <-asked
-		for _, c := range company.children {
+		for _, c := range all {
 			c.kill()
 		}
 		return err
@@ -84,12 +101,18 @@ func (st *stage) gateways(ctx context.Context, e errand) (*cast, error) {
 }
 
 // askGateways posts to the gateways, as often as it takes to get an answer.
-func (e *errand) askGateways(ctx context.Context, fronts []string) error {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}, Timeout: clientLimit}
+// At times one hangs up, and comes again.
+func (e *errand) askGateways(ctx context.Context, fronts []string, changes ...func(*asker)) error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: e.Hands}, Timeout: clientLimit}
 	defer client.CloseIdleConnections()
-	return e.ask(ctx, callers, func(ctx context.Context, a *asker, w wish) word {
+	return e.ask(ctx, e.Hands, func(ctx context.Context, a *asker, w wish) word {
 		ctx, cancel := context.WithTimeout(ctx, callerLimit)
 		defer cancel()
+		if a.random.IntN(20) == 0 {
+			hasty, cancel := context.WithTimeout(ctx, around(a.random, impatience))
+			_, _ = post(hasty, client, oneOf(a.random, fronts), w) // it does not listen
+			cancel()
+		}
 		for {
 			said, err := post(ctx, client, oneOf(a.random, fronts), w)
 			if err == nil {
@@ -99,13 +122,13 @@ func (e *errand) askGateways(ctx context.Context, fronts []string) error {
 				return word{Said: wordNothing, Error: err.Error()}
 			}
 		}
-	})
+	}, changes...)
 }
 
 // post sends the wish once. An answer that says neither what happened nor that
 // this is unknown is an error.
 func post(ctx context.Context, client *http.Client, front string, w wish) (word, error) {
-	body, err := json.Marshal(w)
+	body, err := json.Marshal(wish{Key: w.Key}) // the same for every wish: gateways cancel nothing
 	if err != nil {
 		return word{}, err
 	}

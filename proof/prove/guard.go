@@ -63,21 +63,27 @@ type asker struct {
 	events *guardTaker
 	random *rand.Rand
 	client int
-	began  int64
+	newest func() int           // of the keys, by number
+	pause  func() time.Duration // before the next wish
 	want   func(context.Context, *asker, wish) word
 
 	effects int
 }
 
 // ask lets n askers work until ctx ends. The error is that of the file.
-func (e *errand) ask(ctx context.Context, n int, want func(context.Context, *asker, wish) word) error {
+func (e *errand) ask(ctx context.Context, n int, want func(context.Context, *asker, wish) word, changes ...func(*asker)) error {
 	events, err := newRecorder[wish, word](e.Dir)
 	if err != nil {
 		return err
 	}
 	return e.each(n, func(client int, random *rand.Rand) error {
-		a := &asker{events: events, random: random, client: client, began: e.Began, want: want}
-		for waiting.Sleep(ctx, around(random, thinking)) {
+		a := &asker{events: events, random: random, client: client, want: want}
+		a.newest = func() int { return int(time.Duration(monotonic()-e.Began) / guardKeyEvery) }
+		a.pause = func() time.Duration { return around(random, thinking) }
+		for _, change := range changes {
+			change(a)
+		}
+		for waiting.Sleep(ctx, a.pause()) {
 			if err := a.next(ctx); err != nil {
 				return err
 			}
@@ -89,8 +95,7 @@ func (e *errand) ask(ctx context.Context, n int, want func(context.Context, *ask
 // next sends one wish, which may outlive ctx.
 func (a *asker) next(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	newest := int(time.Duration(monotonic()-a.began) / guardKeyEvery)
-	w := wish{Key: strconv.Itoa(max(0, newest-a.random.IntN(guardKeys))), Cancel: a.random.IntN(50) == 0}
+	w := wish{Key: strconv.Itoa(max(0, a.newest()-a.random.IntN(guardKeys))), Cancel: a.random.IntN(50) == 0}
 	_, err := a.events.record(a.client, w, func() word { return a.want(ctx, a, w) })
 	return err
 }

@@ -28,7 +28,7 @@ type clocks struct {
 	behind, ahead int64    // what the store's clock may differ by, in milliseconds
 }
 
-func (c *clocks) window(s *storeStep) span {
+func (c *clocks) window(s *storeOperation) span {
 	low, high := min(c.offsets[0], c.offsets[1]), max(c.offsets[0], c.offsets[1])
 	w := span{(s.Called+low)/int64(time.Millisecond) - slack - c.behind, forever}
 	if s.Reply != nil && s.Reply.definite() {
@@ -38,13 +38,13 @@ func (c *clocks) window(s *storeStep) span {
 }
 
 // judge checks the answers of a store, and writes what breaks a promise into dir.
-func judge(r *result, steps []storeStep, c *clocks, dir string) error {
+func judge(r *result, steps []storeOperation, c *clocks, dir string) error {
 	r.violations = checkFences(steps)
 	var errs []error
 	if len(r.violations) > 0 {
 		errs = append(errs, writeSteps(dir, "fences", steps))
 	}
-	byKey := map[int][]storeStep{}
+	byKey := map[int][]storeOperation{}
 	for _, s := range steps {
 		r.operations++
 		if s.Reply == nil || !s.Reply.definite() {
@@ -60,7 +60,7 @@ func judge(r *result, steps []storeStep, c *clocks, dir string) error {
 }
 
 // search looks for an order of the steps of one intent.
-func (r *result) search(steps []storeStep, c *clocks, dir, name string) error {
+func (r *result) search(steps []storeOperation, c *clocks, dir, name string) error {
 	ops := operations(steps, c)
 	m := model()
 	found, info := porcupine.CheckOperationsVerbose(m, ops, patience)
@@ -109,7 +109,7 @@ func stuck(ops []porcupine.Operation, info *porcupine.LinearizationInfo) string 
 }
 
 // operations converts the steps for porcupine, without unanswered lookups.
-func operations(steps []storeStep, c *clocks) []porcupine.Operation {
+func operations(steps []storeOperation, c *clocks) []porcupine.Operation {
 	ops := make([]porcupine.Operation, 0, len(steps))
 	last := int64(math.MinInt64)
 	for i := range steps {
@@ -118,7 +118,7 @@ func operations(steps []storeStep, c *clocks) []porcupine.Operation {
 	for i := range steps {
 		s := &steps[i]
 		op := porcupine.Operation{ClientId: s.Client, Input: s.Call, Call: s.Called, Return: s.Ended}
-		out := answer{window: c.window(s), removes: c.removes}
+		out := observed{window: c.window(s), removes: c.removes}
 		if s.Reply != nil && s.Reply.definite() {
 			out.reply = s.Reply
 		} else if op.Return = last + 1; s.Call.Verb == lookup {
@@ -131,8 +131,8 @@ func operations(steps []storeStep, c *clocks) []porcupine.Operation {
 }
 
 // writeSteps writes a history for people, in the order of the questions.
-func writeSteps[Call, Reply any](dir, name string, steps []step[Call, Reply]) error {
-	sorted := slices.SortedFunc(slices.Values(steps), func(a, b step[Call, Reply]) int { return int(a.Called - b.Called) })
+func writeSteps[Call, Reply any](dir, name string, steps []operation[Call, Reply]) error {
+	sorted := slices.SortedFunc(slices.Values(steps), func(a, b operation[Call, Reply]) int { return int(a.Called - b.Called) })
 	f, err := os.Create(filepath.Join(dir, name+".json")) //nolint:gosec // where the user wants it.
 	if err != nil {
 		return err

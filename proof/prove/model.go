@@ -30,9 +30,9 @@ type intent struct {
 // store, so that no record lives too long.
 const rememberedMS = int64(verbLimit / time.Millisecond)
 
-// answer is the output of an operation: the reply, and the range of the store's
+// observed is the output of an operation: the reply, and the range of the store's
 // clock in which the step was taken.
-type answer struct {
+type observed struct {
 	reply  *reply // nil: the step may be taken later, or never
 	window span
 	// removes: the server removes what has expired, so that a record stays away
@@ -48,7 +48,7 @@ func model() porcupine.Model {
 		Step: func(state, input, output any) (next []any) {
 			s, okState := state.(intent)
 			in, okIn := input.(call)
-			out, okOut := output.(answer)
+			out, okOut := output.(observed)
 			if !okState || !okIn || !okOut {
 				return nil
 			}
@@ -59,7 +59,7 @@ func model() porcupine.Model {
 		},
 		DescribeOperation: func(input, output any) string {
 			in, _ := input.(call)
-			out, _ := output.(answer)
+			out, _ := output.(observed)
 			return in.describe(out.reply)
 		},
 		DescribeState: func(state any) string {
@@ -72,7 +72,7 @@ func model() porcupine.Model {
 
 // step returns what the intent may be afterwards; nothing when the contract
 // does not allow the answer here.
-func (s intent) step(in call, out answer) []intent {
+func (s intent) step(in call, out observed) []intent {
 	switch {
 	case out.reply == nil:
 		return s.pending(in, out.window)
@@ -114,9 +114,9 @@ func (s intent) with(f semel.Fence) intent {
 	return s
 }
 
-func (s *intent) open() bool { return s.state == semel.StateClaimed || s.state == semel.StateUnknown }
+func (s *intent) live() bool { return s.state == semel.StateClaimed || s.state == semel.StateUnknown }
 
-func (s intent) lookup(out answer) []intent {
+func (s intent) lookup(out observed) []intent {
 	switch {
 	case out.reply.Err == wordNotFound && s.mayBeAbsent(out.window):
 		return []intent{s}
@@ -156,7 +156,7 @@ func (s intent) read(r *seen, w span) []intent {
 	return []intent{s}
 }
 
-func (s intent) claim(in call, out answer) []intent {
+func (s intent) claim(in call, out observed) []intent {
 	r := out.reply.Seen
 	if out.reply.Err != "" || r == nil {
 		return nil
@@ -183,7 +183,7 @@ func (s intent) claim(in call, out answer) []intent {
 }
 
 // wins reports whether a claim can have got what was shown.
-func (s *intent) wins(in call, r *seen, out answer) bool {
+func (s *intent) wins(in call, r *seen, out observed) bool {
 	w := out.window
 	exact := r.Fence > max(s.above, s.fence) && w.has(r.Claimed) && r.Outcome == "" && !r.Kept && r.Settled == 0 &&
 		r.Lease == r.Claimed+in.Lease && r.Expires == r.Lease+in.Retention
@@ -197,7 +197,7 @@ func (s *intent) mayBeTaken(in call, w span) bool {
 	return s.mayHave(in.Fence) && (s.state == semel.StateUnknown || s.state == semel.StateClaimed && s.lease.from <= w.to)
 }
 
-func (s intent) renew(in call, out answer) []intent {
+func (s intent) renew(in call, out observed) []intent {
 	mine := s.mayHave(in.Fence) && s.state == semel.StateClaimed
 	switch {
 	case out.reply.Err == "" && mine && s.mayBeThere(out.window):
@@ -210,7 +210,7 @@ func (s intent) renew(in call, out answer) []intent {
 	return nil
 }
 
-func (s intent) settle(in call, out answer) (next []intent) {
+func (s intent) settle(in call, out observed) (next []intent) {
 	mine := s.mayHave(in.Fence) && s.mayBeThere(out.window)
 	same := s.state == in.To && s.outcome == in.Outcome && s.kept == in.Kept
 	switch out.reply.Err {
@@ -221,11 +221,11 @@ func (s intent) settle(in call, out answer) (next []intent) {
 		switch {
 		case mine && same:
 			next = append(next, s.with(in.Fence))
-		case mine && s.open():
+		case mine && s.live():
 			next = append(next, s.with(in.Fence).settledAs(in, out.window))
 		}
 	case wordSettled:
-		if mine && !same && !s.open() {
+		if mine && !same && !s.live() {
 			next = append(next, s.with(in.Fence))
 		}
 	case wordLost:
@@ -269,7 +269,7 @@ func (s intent) pending(in call, w span) (next []intent) {
 			next = append(next, renewed)
 		}
 	case settle:
-		if s.mayHave(in.Fence) && s.open() {
+		if s.mayHave(in.Fence) && s.live() {
 			next = append(next, s.with(in.Fence).settledAs(in, w))
 		}
 	}

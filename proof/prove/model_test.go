@@ -18,10 +18,10 @@ const (
 )
 
 // script is a history that is written by hand, of one intent.
-type script struct{ steps []storeStep }
+type script struct{ steps []storeOperation }
 
 func (s *script) add(from, to int64, in call, out *reply) *script {
-	st := storeStep{Client: len(s.steps), Called: from * 1e6, Call: in, Reply: out}
+	st := storeOperation{Client: len(s.steps), Called: from * 1e6, Call: in, Reply: out}
 	if out != nil {
 		st.Ended = to * 1e6
 	}
@@ -206,26 +206,26 @@ func TestExpiredWhileTheClockWasAhead(t *testing.T) {
 
 func TestFences(t *testing.T) {
 	t.Parallel()
-	on := func(key int, s *script) []storeStep {
+	on := func(key int, s *script) []storeOperation {
 		for i := range s.steps {
 			s.steps[i].Call.Key = key
 		}
 		return s.steps
 	}
-	one := func(key int, at int64, owner string, fence semel.Fence) []storeStep {
+	one := func(key int, at int64, owner string, fence semel.Fence) []storeOperation {
 		return on(key, begin().claims(at, owner, fence, 1, 0))
 	}
 	for _, c := range []struct {
 		name  string
-		steps [][]storeStep
+		steps [][]storeOperation
 		want  string
 	}{
-		{"they grow", [][]storeStep{one(1, 1000, "a", 5), one(2, 1010, "b", 6)}, ""},
-		{"side by side they need not", [][]storeStep{one(1, 1000, "a", 6), one(2, 1000, "b", 5)}, ""},
-		{"twice", [][]storeStep{one(1, 1000, "a", 5), one(2, 1010, "b", 5)}, "given twice"},
-		{"shrinking", [][]storeStep{one(1, 1000, "a", 6), one(2, 1010, "b", 5)}, "had been shown"},
+		{"they grow", [][]storeOperation{one(1, 1000, "a", 5), one(2, 1010, "b", 6)}, ""},
+		{"side by side they need not", [][]storeOperation{one(1, 1000, "a", 6), one(2, 1000, "b", 5)}, ""},
+		{"twice", [][]storeOperation{one(1, 1000, "a", 5), one(2, 1010, "b", 5)}, "given twice"},
+		{"shrinking", [][]storeOperation{one(1, 1000, "a", 6), one(2, 1010, "b", 5)}, "had been shown"},
 	} {
-		var steps []storeStep
+		var steps []storeOperation
 		for _, s := range c.steps {
 			steps = append(steps, s...)
 		}

@@ -21,7 +21,8 @@ type result struct {
 	histories  int // of one intent each, that were checked
 	undecided  int // of them
 	violations []string
-	err        error // why it has no result
+	notes      []string // for people
+	err        error    // why it has no result
 }
 
 // holds reports whether the promises held; a scenario in which nothing
@@ -61,6 +62,9 @@ func (r *report) print(w io.Writer) {
 		out.AppendRow(pretty.Row{
 			one.scenario.name(), promises, one.operations, one.pending, one.faults, one.kills, one.histories, len(one.violations), one.undecided,
 		})
+		for _, note := range one.notes {
+			say(w, "%s: %s\n", one.scenario.name(), note)
+		}
 		for _, violation := range one.violations[:min(len(one.violations), maxViolations)] {
 			say(w, "%s: %s\n", one.scenario.name(), violation)
 		}

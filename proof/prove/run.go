@@ -32,7 +32,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	flags.DurationVar(&s.total, "for", time.Minute, "how long all scenarios take together, without starting servers and judging")
 	flags.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano()), "of the random steps and instants; these repeat, races do not")
 	flags.StringVar(&s.out, "out", "", "the folder for histories that break a promise (default: a new one)")
-	only := flags.String("only", ".", "play the scenarios that match this expression, such as postgres, ^clock/ or gateway/redis")
+	only := flags.String("only", "", "play the scenarios that match this expression, such as postgres, ^clock/ or soak/redis (default: all but soak)")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // play plays the chosen scenarios one after the other.
 func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
-	chosen := slices.DeleteFunc(scenarios(), func(sc scenario) bool { return !s.only.MatchString(sc.name()) })
+	chosen := slices.DeleteFunc(scenarios(), func(sc scenario) bool {
+		return !s.only.MatchString(sc.name()) || s.only.String() == "" && sc.kind == kindSoak
+	})
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no scenario matches -only %s", s.only)
 	}
@@ -98,14 +100,14 @@ func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
 			say(log, "prove: %v\n", err)
 		}
 	}()
-	ps := &places{home: home, dir: dir, report: func(err error) { say(log, "prove: %v\n", err) }}
+	ps := &targets{home: home, dir: dir, report: func(err error) { say(log, "prove: %v\n", err) }}
 	defer ps.close()
 	st := &stage{out: s.out, log: log, seed: s.seed, binary: filepath.Join(dir, "semel")}
 	if st.self, err = os.Executable(); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	say(log, "starting %d stores …\n", len(placesOf(chosen)))
+	say(log, "starting %d stores …\n", len(targetsOf(chosen)))
 	if err := s.prepare(ctx, chosen, ps, st.binary, log); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
 	for i, sc := range chosen {
 		say(log, "%d/%d %s …\n", i+1, len(chosen), sc.name())
 		st.dir = filepath.Join(dir, fmt.Sprintf("run-%d-%d", s.seed, i))
-		one, err := st.play(ctx, sc, ps.opened[sc.place()], s.total*time.Duration(sc.share())/time.Duration(shares))
+		one, err := st.play(ctx, sc, ps.opened[sc.target()], s.total*time.Duration(sc.share())/time.Duration(shares))
 		if err != nil {
 			one = result{scenario: sc, err: err}
 		}
@@ -129,15 +131,15 @@ func (s *settings) play(ctx context.Context, log io.Writer) (*report, error) {
 }
 
 // prepare opens the stores and builds semel, all at once.
-func (s *settings) prepare(ctx context.Context, chosen []scenario, ps *places, binary string, log io.Writer) error {
-	needed := placesOf(chosen)
+func (s *settings) prepare(ctx context.Context, chosen []scenario, ps *targets, binary string, log io.Writer) error {
+	needed := targetsOf(chosen)
 	errs := make([]error, len(needed)+1)
-	opened := make([]*place, len(needed))
+	opened := make([]*target, len(needed))
 	var wg sync.WaitGroup
 	for i, sc := range needed {
 		wg.Go(func() { opened[i], errs[i] = ps.open(ctx, sc) })
 	}
-	if slices.ContainsFunc(chosen, func(sc scenario) bool { return sc.kind == kindGateway }) {
+	if slices.ContainsFunc(chosen, func(sc scenario) bool { return sc.kind == kindGateway || sc.kind == kindSoak }) {
 		wg.Go(func() {
 			build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/semel-dev/semel/cmd/semel") //nolint:gosec // our own command.
 			build.Stderr = log
@@ -147,23 +149,23 @@ func (s *settings) prepare(ctx context.Context, chosen []scenario, ps *places, b
 		})
 	}
 	wg.Wait()
-	ps.opened = map[string]*place{}
+	ps.opened = map[string]*target{}
 	for i, sc := range needed {
 		if opened[i] != nil {
-			ps.opened[sc.place()] = opened[i]
+			ps.opened[sc.target()] = opened[i]
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// placesOf returns a scenario for each place that the chosen ones need.
-func placesOf(chosen []scenario) (needed []scenario) {
+// targetsOf returns a scenario for each target that the chosen ones need.
+func targetsOf(chosen []scenario) (needed []scenario) {
 	seen := map[string]bool{}
 	for _, sc := range chosen {
-		if !seen[sc.place()] {
+		if !seen[sc.target()] {
 			needed = append(needed, sc)
 		}
-		seen[sc.place()] = true
+		seen[sc.target()] = true
 	}
 	return needed
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // The command starts itself again, kills and stops what it started, and finds
@@ -25,6 +27,20 @@ func TestRun(t *testing.T) {
 	}
 	if code != 0 || strings.Count(stdout.String(), "/sqlite") != 4 || strings.Count(stdout.String(), "/log") != 3 {
 		t.Errorf("code %d\n%s", code, stdout.String())
+	}
+}
+
+// A soak of less than a quarter of an hour proves nothing, although no promise was broken.
+func TestShortSoak(t *testing.T) {
+	t.Parallel()
+	var stdout bytes.Buffer
+	out := t.TempDir()
+	code := run(t.Context(), []string{"-for", "12s", "-only", "soak/sqlite", "-out", out}, &stdout, os.Stderr)
+	if code != 1 || !strings.Contains(stdout.String(), "soak/sqlite: less than 15m0s shows nothing") {
+		t.Errorf("code %d\n%s", code, stdout.String())
+	}
+	if samples, err := os.ReadFile(filepath.Join(out, "soak-sqlite.csv")); err != nil || bytes.Count(samples, []byte("\n")) < 2 {
+		t.Errorf("%v\n%s", err, samples)
 	}
 }
 
@@ -66,10 +82,4 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// noError ends the test with the error.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = claimtest.NoError

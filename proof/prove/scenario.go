@@ -24,6 +24,7 @@ const (
 	kindGuard       = "guard"
 	kindTransaction = "transaction"
 	kindGateway     = "gateway"
+	kindSoak        = "soak"
 )
 
 // The stores.
@@ -41,7 +42,7 @@ type scenario struct{ kind, store string }
 func (sc scenario) name() string { return sc.kind + "/" + sc.store }
 
 func scenarios() (all []scenario) {
-	for _, kind := range []string{kindStore, kindClock, kindGuard, kindTransaction, kindGateway} {
+	for _, kind := range []string{kindStore, kindClock, kindGuard, kindTransaction, kindGateway, kindSoak} {
 		for _, store := range []string{postgres, mysql, redis, sqlite, logged} {
 			if kind != kindTransaction || store != redis && store != logged {
 				all = append(all, scenario{kind, store})
@@ -57,7 +58,7 @@ func (sc scenario) inFiles() bool { return sc.store == sqlite || sc.store == log
 // promises returns the numbers from docs/guarantees.md that the scenario attacks.
 func (sc scenario) promises() []int {
 	return map[string][]int{
-		kindStore: {1, 2, 3, 9}, kindClock: {1, 2, 9}, kindGuard: {1, 2, 3, 7}, kindTransaction: {2, 3, 4, 7}, kindGateway: {1, 2, 3, 7, 10},
+		kindStore: {1, 2, 3, 9}, kindClock: {1, 2, 9}, kindGuard: {1, 2, 3, 7}, kindTransaction: {2, 3, 4, 7}, kindGateway: {1, 2, 3, 7, 10}, kindSoak: {2, 3, 7, 8},
 	}[sc.kind]
 }
 
@@ -70,10 +71,10 @@ func (sc scenario) share() int {
 	return 1
 }
 
-// place names the store that the scenario is played on. Scenarios share a server,
-// except one whose clock jumps. A file of transactions also holds business rows.
-func (sc scenario) place() string {
-	if sc.kind == kindClock || sc.kind == kindTransaction && sc.store == sqlite {
+// target names the store that the scenario is played on. Scenarios share a server,
+// except one whose clock jumps or whose files are measured. A file of transactions also holds business rows.
+func (sc scenario) target() string {
+	if sc.kind == kindClock || sc.kind == kindSoak || sc.kind == kindTransaction && sc.store == sqlite {
 		return sc.name()
 	}
 	return sc.store
@@ -84,6 +85,10 @@ func (sc scenario) faults() []string {
 	switch {
 	case sc.kind == kindClock:
 		return []string{faultClock}
+	case sc.kind == kindSoak && sc.inFiles():
+		return []string{faultKill}
+	case sc.kind == kindSoak:
+		return []string{faultKill, faultCut, faultCrash}
 	case sc.inFiles():
 		return []string{faultKill, faultPause}
 	}
@@ -116,11 +121,12 @@ type stage struct {
 // cast are the processes of a scenario, which suffer its faults.
 type cast struct {
 	children []*child
+	soak     *soak        // nil in most kinds
 	end      func() error // lets them finish, or kills them
 }
 
 // play lets processes ask while faults are injected, and judges the answers.
-func (st *stage) play(ctx context.Context, sc scenario, p *place, long time.Duration) (result, error) {
+func (st *stage) play(ctx context.Context, sc scenario, p *target, long time.Duration) (result, error) {
 	r := result{scenario: sc}
 	if err := os.Mkdir(st.dir, 0o700); err != nil {
 		return r, err
@@ -135,25 +141,34 @@ func (st *stage) play(ctx context.Context, sc scenario, p *place, long time.Dura
 		}
 	}
 	c := &clocks{offsets: [2]int64{wallOffset()}, removes: sc.store == redis}
-	company, err := st.cast(ctx, e)
+	company, err := st.cast(ctx, e, p, long)
 	if err != nil {
 		return r, err
 	}
-	in := &injector{place: p, children: company.children, random: rand.New(rand.NewPCG(st.seed, 0))} //nolint:gosec // instants, not secrets.
-	err = in.run(ctx, long, sc.faults())
+	in := &injector{target: p, children: company.children, rarely: sc.kind == kindSoak, random: rand.New(rand.NewPCG(st.seed, 0))} //nolint:gosec // instants, not secrets.
+	err = in.injectFor(ctx, long, sc.faults())
 	if err = errors.Join(err, company.end()); err != nil {
 		return r, err
 	}
 	c.offsets[1] = wallOffset()
 	c.behind, c.ahead = in.behind.Milliseconds(), in.ahead.Milliseconds()
 	r.faults, r.kills = in.injected, in.killed
-	return r, st.judge(ctx, &r, &e, p, c)
+	if err = st.judge(ctx, &r, &e, p, c); err != nil || company.soak == nil {
+		return r, err
+	}
+	company.soak.judge(&r, long)
+	return r, company.soak.series.write(filepath.Join(st.out, sc.kind+"-"+sc.store+".csv"))
 }
 
 // cast starts the processes.
-func (st *stage) cast(ctx context.Context, e errand) (*cast, error) {
-	if e.Kind == kindGateway {
-		return st.gateways(ctx, e)
+func (st *stage) cast(ctx context.Context, e errand, p *target, long time.Duration) (*cast, error) {
+	switch e.Kind {
+	case kindGateway:
+		e.Hands = callers
+		return st.gateways(ctx, e, p, long)
+	case kindSoak:
+		e.Hands = soakCallers
+		return st.gateways(ctx, e, p, long)
 	}
 	company := &cast{}
 	if e.Store == logged { // it belongs to one process, which does the work of all
@@ -181,7 +196,7 @@ func (st *stage) cast(ctx context.Context, e errand) (*cast, error) {
 }
 
 // judge checks what the processes recorded, and enters it into the result.
-func (st *stage) judge(ctx context.Context, r *result, e *errand, p *place, c *clocks) error {
+func (st *stage) judge(ctx context.Context, r *result, e *errand, p *target, c *clocks) error {
 	out := filepath.Join(st.out, r.scenario.kind+"-"+r.scenario.store)
 	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // for people.
 		return err

@@ -6,24 +6,26 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/testserver/dbserver"
 )
 
-// place is a store, with the means to harm it.
-type place struct {
+// target is a store, with the means to harm it.
+type target struct {
 	dsn    string
 	driver string                    // of the business rows
 	rows   string                    // their DSN, past the proxy
 	clock  string                    // the file of a [hostClock], or empty
 	set    func(time.Duration) error // moves the store's clock; nil where that is the machine's
 	server server                    // nil for a file, as the proxy
+	files  string                    // the folder of the server, or what the names of its files begin with
 	proxy  *dbserver.Proxy
 }
 
 // server has what the database servers have in common.
 type server interface {
 	Addr() string
+	Dir() string
 	Kill() error
 	Start(ctx context.Context) error
 }
@@ -32,7 +34,7 @@ type server interface {
 const crashLimit = time.Minute
 
 // crash kills all processes of the server and starts it again.
-func (p *place) crash(ctx context.Context) error {
+func (p *target) crash(ctx context.Context) error {
 	if err := p.server.Kill(); err != nil {
 		return err
 	}
@@ -41,18 +43,18 @@ func (p *place) crash(ctx context.Context) error {
 	return p.server.Start(ctx)
 }
 
-// places opens stores, which the scenarios share.
-type places struct {
+// targets opens stores, which the scenarios share.
+type targets struct {
 	home   *dbserver.Home
 	dir    string
 	report func(error)
-	opened map[string]*place
+	opened map[string]*target
 }
 
 // open opens the store of a scenario, with a clock of its own where the kind
 // needs one. What a server acknowledges survives its death.
-func (ps *places) open(ctx context.Context, sc scenario) (*place, error) {
-	p := &place{}
+func (ps *targets) open(ctx context.Context, sc scenario) (*target, error) {
+	p := &target{}
 	if sc.inFiles() {
 		return p, ps.openFile(p, sc)
 	}
@@ -66,12 +68,12 @@ func (ps *places) open(ctx context.Context, sc scenario) (*place, error) {
 	}
 	dsn, err := ps.start(ctx, p, sc.store, clock)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", sc.place(), err)
+		return nil, fmt.Errorf("start %s: %w", sc.target(), err)
 	}
 	if p.proxy, err = dbserver.OpenProxy(p.server.Addr(), ps.report); err != nil { //nolint:contextcheck // the proxy ends by close.
 		return nil, err
 	}
-	p.dsn = fmt.Sprintf(dsn, p.proxy.Addr())
+	p.dsn, p.files = fmt.Sprintf(dsn, p.proxy.Addr()), p.server.Dir()
 	store, err := openstore.Open(ctx, p.dsn, nil) // makes the schema, before a process is killed over it
 	if err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func (ps *places) open(ctx context.Context, sc scenario) (*place, error) {
 }
 
 // start starts a server and returns its DSN, with %s for the address.
-func (ps *places) start(ctx context.Context, p *place, store string, clock *dbserver.Clock) (dsn string, err error) {
+func (ps *targets) start(ctx context.Context, p *target, store string, clock *dbserver.Clock) (dsn string, err error) {
 	switch store {
 	case postgres:
 		srv, err := ps.home.Postgres(ctx, &dbserver.PostgresOptions{Fsync: true, Clock: clock})
@@ -110,9 +112,10 @@ func (ps *places) start(ctx context.Context, p *place, store string, clock *dbse
 	return "", fmt.Errorf("no server is known for %q", store)
 }
 
-func (ps *places) openFile(p *place, sc scenario) error {
+func (ps *targets) openFile(p *target, sc scenario) error {
 	name := filepath.Join(ps.dir, sc.kind)
-	p.dsn = sc.store + ":" + name + "." + sc.store
+	p.files = name + "." + sc.store
+	p.dsn = sc.store + ":" + p.files
 	switch sc.kind {
 	case kindTransaction:
 		p.driver, p.rows = "sqlite", "file:"+name+".sqlite?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)"
@@ -125,7 +128,7 @@ func (ps *places) openFile(p *place, sc scenario) error {
 	return nil
 }
 
-func (ps *places) close() {
+func (ps *targets) close() {
 	for _, p := range ps.opened {
 		if p.proxy != nil {
 			p.proxy.Close() // the home ends the servers

@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite"             // the driver of business rows
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/sqlitestore/sqlitetx"
@@ -27,7 +27,7 @@ const createEffects = "CREATE TABLE effects (name VARCHAR(64) NOT NULL, value VA
 const transactionLimit = 10 * time.Second
 
 // makeEffects makes the table of business rows.
-func makeEffects(ctx context.Context, p *place) error {
+func makeEffects(ctx context.Context, p *target) error {
 	db, err := sql.Open(p.driver, p.rows)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func makeEffects(ctx context.Context, p *place) error {
 }
 
 // readRows reads the business rows.
-func readRows(ctx context.Context, p *place) (found effects, err error) {
+func readRows(ctx context.Context, p *target) (found effects, err error) {
 	db, err := sql.Open(p.driver, p.rows)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func insertInto(name, value string) func(context.Context, *sql.Tx) (string, erro
 
 // checkRecords returns every key that has a row without a recorded outcome, or
 // an outcome without a row (promise 4).
-func checkRecords(ctx context.Context, e *errand, p *place, rows effects) (wrong []string, err error) {
+func checkRecords(ctx context.Context, e *errand, p *target, rows effects) (wrong []string, err error) {
 	store, end, err := openRecords(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("open the records: %w", err)
@@ -166,7 +166,7 @@ func checkRecords(ctx context.Context, e *errand, p *place, rows effects) (wrong
 	return wrong, nil
 }
 
-func openRecords(ctx context.Context, p *place) (semel.Store, func() error, error) {
+func openRecords(ctx context.Context, p *target) (semel.Store, func() error, error) {
 	if p.driver == "sqlite" {
 		d, err := (&errand{Store: sqlite, DSN: p.rows}).openDoer(ctx)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/report"
+	"github.com/semel-dev/semel/check/report"
 )
 
 const (

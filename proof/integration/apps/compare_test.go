@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 // A comparison forgives what it should, and nothing else.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/check/webform"
+	"github.com/semel-dev/semel/check/webform"
 )
 
 // Form is a form of a page, filled in by a person.

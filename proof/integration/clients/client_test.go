@@ -18,8 +18,8 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/stripe/stripe-go/v85"
 
-	"github.com/semel-dev/semel/internal/integration/apps"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 const orderBody = `{"amount":100,"currency":"usd"}`

@@ -1,13 +1,13 @@
-module github.com/semel-dev/semel/internal/integration/clients
+module github.com/semel-dev/semel/proof/integration/clients
 
 go 1.26.0
-
-replace github.com/semel-dev/semel => ../../..
 
 require (
 	github.com/go-resty/resty/v2 v2.17.2
 	github.com/hashicorp/go-retryablehttp v0.7.8
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
+	github.com/semel-dev/semel/gateway v0.1.0
+	github.com/semel-dev/semel/proof v0.1.0
 	github.com/stripe/stripe-go/v85 v85.0.0
 )
 
@@ -27,7 +27,6 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jedib0t/go-pretty/v6 v6.8.3 // indirect
-	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
@@ -40,6 +39,7 @@ require (
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/semel-dev/semel/check v0.1.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

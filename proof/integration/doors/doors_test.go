@@ -1,4 +1,4 @@
-package outcomelog_test
+package doors_test
 
 import (
 	"bytes"
@@ -22,7 +22,6 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/dbguard"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -118,7 +117,7 @@ func newApplication(t *testing.T, log outcomelog.Sink) *application {
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE customers (id integer PRIMARY KEY, email text UNIQUE)"); err != nil {
 		t.Fatal(err)
 	}
-	return &application{db: dbguard.SQL(dialect.SQLite, db), log: log, entered: make(chan struct{}), release: make(chan struct{})}
+	return &application{db: dbguard.SQL(dbguard.SQLite, db), log: log, entered: make(chan struct{}), release: make(chan struct{})}
 }
 
 func (a *application) create(ctx context.Context) (created bool, err error) {

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/wire"
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/proof/integration/apps"
 	"github.com/semel-dev/semel/rules"
 )
 

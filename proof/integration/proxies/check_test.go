@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/wire"
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 // TestCheck: all that semel check knows passes through every proxy, in front of the gateway and behind it, whether it holds requests

@@ -17,6 +17,9 @@ func TestRelease(t *testing.T) {
 	r := newRepository(t)
 	r.write("CHANGELOG.md", "# Changelog\n\n## Unreleased\n\n## 0.1.0 (2026-11-27)\n\nThe first one.\n")
 	r.commit()
+	if out, err := r.run("scripts/release", "--dry-run", "v0.1.0"); err != nil || out != "v0.1.0\nadapters/nats/v0.1.0\n" || r.git("tag") != "" {
+		t.Fatalf("of a dry run got error %v\n%s", err, out)
+	}
 	out, err := r.run("scripts/release", "v0.1.0")
 	if err != nil || out != "git push --atomic origin HEAD adapters/nats/v0.1.0\ngit push origin v0.1.0\n" {
 		t.Fatalf("got error %v\n%s", err, out)
@@ -29,6 +32,7 @@ func TestRelease(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"adapters/nats/go.mod":          "require github.com/semel-dev/semel v0.1.0\n",
+		"go.work":                       "replace github.com/semel-dev/semel v0.1.0 => .\n",
 		"web/package.json":              `"version":"0.1.0"`,
 		"clients/python/pyproject.toml": `version = "0.1.0"`,
 	} {
@@ -63,11 +67,7 @@ func TestReleaseRefuses(t *testing.T) {
 			r.commit()
 			test.spoil(r)
 			before := r.git("log", "--format=%H %D") + r.git("status", "--porcelain")
-			var args []string
-			if test.version != "" {
-				args = append(args, test.version)
-			}
-			if out, err := r.run("scripts/release", args...); err == nil || !strings.Contains(out, test.says) {
+			if out, err := r.run("scripts/release", strings.Fields(test.version)...); err == nil || !strings.Contains(out, test.says) {
 				t.Errorf("got error %v, want one that says %q:\n%s", err, test.says, out)
 			}
 			if after := r.git("log", "--format=%H %D") + r.git("status", "--porcelain"); after != before {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // home is the root of this repository.
@@ -22,9 +24,9 @@ type repository struct {
 func newRepository(t *testing.T) *repository {
 	t.Helper()
 	r := &repository{t: t, dir: t.TempDir()}
-	r.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "CI=",
+	r.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GOWORK=", "CI=",
 		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")
-	for _, script := range []string{"api", "modules", "release"} {
+	for _, script := range []string{"api", "modules", "release", "workspace"} {
 		text, err := os.ReadFile(filepath.Join(home, "scripts", script))
 		must(t, err)
 		r.write("scripts/"+script, string(text))
@@ -34,10 +36,12 @@ func newRepository(t *testing.T) *repository {
 	r.write("semel.go", "// Package semel is a test.\npackage semel\n\n// Do does it.\nfunc Do() {}\n")
 	r.write("store/pgstore/store.go", "// Package pgstore is a test.\npackage pgstore\n\n// Open opens it.\nfunc Open(dsn string) {}\n")
 	r.write("examples/shop/shop.go", "// Package shop is a test.\npackage shop\n\n// Buy buys.\nfunc Buy() {}\n")
+	r.write("proof/walk/walk.go", "// Package walk is a test.\npackage walk\n\n// Walk walks.\nfunc Walk() {}\n")
 	r.write("internal/must/must.go", "// Package must is a test.\npackage must\n\n// Get gets.\nfunc Get() {}\n")
 	r.write("adapters/nats/go.mod", "module github.com/semel-dev/semel/adapters/nats\n\ngo 1.26.0\n\n"+
-		"require github.com/semel-dev/semel v0.0.0-00010101000000-000000000000\n\nreplace github.com/semel-dev/semel => ../..\n")
-	r.write("adapters/nats/nats.go", "// Package nats is a test.\npackage nats\n\nimport \"github.com/semel-dev/semel\"\n\n// Consume consumes.\nfunc Consume() { semel.Do() }\n")
+		"require github.com/semel-dev/semel v0.0.1\n")
+	r.write("go.work", "go 1.26.0\n\nuse (\n\t.\n\t./adapters/nats\n)\n\nreplace github.com/semel-dev/semel v0.0.1 => .\n")
+	r.write("adapters/nats/nats.go", "// Package nats is a test.\npackage nats\n\nimport _ \"github.com/semel-dev/semel\"\n\n// Consume consumes.\nfunc Consume() {}\n")
 	r.write("web/package.json", `{"name":"semel","version":"0.0.0"}`)
 	r.write("clients/python/pyproject.toml", "[project]\nname = \"semel\"\nversion = \"0.0.0\"\n")
 	r.git("init", "--quiet", "--initial-branch", "main")
@@ -61,11 +65,7 @@ func (r *repository) read(name string) string {
 
 func (r *repository) git(args ...string) string {
 	r.t.Helper()
-	out, err := r.run("git", args...)
-	if err != nil {
-		r.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return out
+	return r.must("git", args...)
 }
 
 func (r *repository) commit() {
@@ -86,9 +86,14 @@ func (r *repository) run(program string, args ...string) (string, error) {
 	return string(out), err
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
+// must runs a program that succeeds.
+func (r *repository) must(program string, args ...string) string {
+	r.t.Helper()
+	out, err := r.run(program, args...)
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatalf("%s %q: %v\n%s", program, args, err, out)
 	}
+	return out
 }
+
+var must = claimtest.NoError

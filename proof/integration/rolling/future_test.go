@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/integration/rolling/fill"
+	"github.com/semel-dev/semel/proof/integration/rolling/fill"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
 )

@@ -17,8 +17,8 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/integration/rolling/fill"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/proof/integration/rolling/fill"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/sqlitestore"

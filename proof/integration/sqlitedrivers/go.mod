@@ -1,13 +1,11 @@
-module github.com/semel-dev/semel/internal/integration/sqlitedrivers
+module github.com/semel-dev/semel/proof/integration/sqlitedrivers
 
 go 1.26.0
-
-replace github.com/semel-dev/semel => ../../..
 
 require (
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/ncruces/go-sqlite3 v0.30.5
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
 )
 
 require (

@@ -1,10 +1,10 @@
-module github.com/semel-dev/semel/internal/integration/temporal
+module github.com/semel-dev/semel/proof/integration/temporal
 
 go 1.26.8
 
 require (
-	github.com/semel-dev/semel v0.0.0
-	github.com/semel-dev/semel/adapters/temporal v0.0.0
+	github.com/semel-dev/semel v0.1.0
+	github.com/semel-dev/semel/adapters/temporal v0.1.0
 	go.temporal.io/sdk v1.50.0
 	go.temporal.io/server v1.32.0
 	modernc.org/sqlite v1.60.1
@@ -213,9 +213,4 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-)
-
-replace (
-	github.com/semel-dev/semel => ../../..
-	github.com/semel-dev/semel/adapters/temporal => ../../../adapters/temporal
 )

@@ -149,7 +149,7 @@ func (r *reported) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteA
 }
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"storm": stormWorker})
+	storetest.Children(map[string]func(context.Context, []string) error{"storm": stormWorker})
 	if folder := os.Getenv(victimFolder); folder != "" {
 		os.Exit(victim(folder))
 	}

@@ -87,11 +87,11 @@ func postgresPgx(t *testing.T) *database {
 		join: func(ctx context.Context, g *semel.Guard, k semel.Key, w work) error {
 			tx := pgstore.TxFrom(ctx)
 			if tx != nil {
-				_, err := pgstore.JoinPgx(ctx, g, tx, k, semel.Fingerprint{}, intent(w))
+				_, err := pgstore.Join(ctx, g, pgstore.Pgx(tx), k, semel.Fingerprint{}, intent(w))
 				return err
 			}
 			return pgx.BeginFunc(ctx, store.Pool(), func(tx pgx.Tx) error {
-				_, err := pgstore.JoinPgx(ctx, g, tx, k, semel.Fingerprint{}, intent(w))
+				_, err := pgstore.Join(ctx, g, pgstore.Pgx(tx), k, semel.Fingerprint{}, intent(w))
 				return err
 			})
 		},

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write what was observed into docs/stora
 
 const (
 	page  = "../../../docs/storage.md"
-	begin = "<!-- Begin: internal/integration/transaction writes this (go test -run Matrix -update). -->\n"
+	begin = "<!-- Begin: proof/integration/transaction writes this (go test -run Matrix -update). -->\n"
 	end   = "<!-- End. -->"
 	// patience bounds one cell, so that one that waits for itself is seen.
 	patience = 10 * time.Second

@@ -14,8 +14,8 @@ import (
 
 	_ "modernc.org/sqlite" // reads what Django has stored
 
-	"github.com/semel-dev/semel/internal/integration/apps"
 	"github.com/semel-dev/semel/internal/testserver"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 const (

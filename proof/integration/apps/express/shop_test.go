@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 const rules = "../../../../examples/rules/express.yaml"

@@ -20,7 +20,7 @@ func TestDocument(t *testing.T) {
 	t.Parallel()
 	const (
 		name  = "../../../../docs/check.md"
-		begin = "<!-- foreign: written by go test ./internal/integration/apps/foreign -run TestDocument -update -->\n"
+		begin = "<!-- foreign: written by go test ./proof/integration/apps/foreign -run TestDocument -update -->\n"
 		end   = "<!-- foreign: end -->"
 	)
 	page, err := os.ReadFile(name)
@@ -40,7 +40,7 @@ func TestDocument(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("%s is not up to date (run: go test ./internal/integration/apps/foreign -run TestDocument -update):\n%s", name, diff)
+		t.Errorf("%s is not up to date (run: go test ./proof/integration/apps/foreign -run TestDocument -update):\n%s", name, diff)
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/wire"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/wire"
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 // implementation is a library in front of the shop.

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/check"
-	"github.com/semel-dev/semel/internal/check/effects"
-	"github.com/semel-dev/semel/internal/check/wire"
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/check/effects"
+	"github.com/semel-dev/semel/check/wire"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 // The checks find out from outside what the tests of this package know: without

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 // first reports answers that are not 201, or not that of the first.

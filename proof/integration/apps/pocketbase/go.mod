@@ -1,14 +1,13 @@
-module github.com/semel-dev/semel/internal/integration/apps/pocketbase
+module github.com/semel-dev/semel/proof/integration/apps/pocketbase
 
 go 1.26.0
-
-replace github.com/semel-dev/semel => ../../../..
 
 tool github.com/pocketbase/pocketbase/examples/base
 
 require (
 	github.com/google/go-cmp v0.7.0
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel/check v0.1.0
+	github.com/semel-dev/semel/proof v0.1.0
 )
 
 require (
@@ -41,7 +40,6 @@ require (
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jedib0t/go-pretty/v6 v6.8.3 // indirect
-	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
@@ -57,6 +55,8 @@ require (
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/semel-dev/semel v0.1.0 // indirect
+	github.com/semel-dev/semel/gateway v0.1.0 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/semel-dev/semel/internal/integration/apps"
+	"github.com/semel-dev/semel/proof/integration/apps"
 )
 
 const (

@@ -85,16 +85,19 @@ test("a token does not come back into a form of the same id that goes elsewhere"
 });
 
 const signed = (letter: string, more = "<button>Save</button>") => `<form method="post" action="/save"><input name="name">${token(letter)}${more}</form>`;
-const read = "const [form] = document.forms; const copy = () => [...new FormData(form)];";
+const read = `const [form] = document.forms, copy = () => [...new FormData(form)], { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => { form.reset(); copy(); };`;
 const note = '<input type="hidden" name="_semel" value="sm1.image.at">';
 const button = (letter: string, to: string) => `${token(letter)}<button formaction="/other" name="to" value="${to}">${to}</button>`;
 
 // A form that is opened afresh after a lost answer, and sent with the same content, is the same wish.
 for (const [name, first, second] of [
-  ["a script reads it when it is there", signed("A"), signed("B"), `${read} addEventListener("load", copy)`],
-  ["a script reads it at each letter", signed("A"), signed("B"), `${read} form.addEventListener("input", copy)`],
-  ["a script reads it, checks it and sends it by form.submit()", signed("A"), signed("B"), `${read} addEventListener("load", copy);
-    form.addEventListener("submit", async (event) => (event.preventDefault(), await fetch("/check"), form.submit()))`],
+  ["a script reads it when it is there, and resets it when it is sent", signed("A"), signed("B"), `${read} addEventListener("load", copy);
+    form.addEventListener("submit", () => setTimeout(() => form.reset()))`],
+  ["a script reads it at each letter, and when it has reset it", signed("A"), signed("B"), `${read} form.addEventListener("input", copy);
+    form.addEventListener("submit", () => port2.postMessage(""))`],
+  ["a script reads it, checks it, sends it by form.submit() and resets it", signed("A"), signed("B"), `${read} addEventListener("load", copy);
+    form.addEventListener("submit", async (event) => (event.preventDefault(), await fetch("/check"), form.submit(), form.reset()))`],
   ["two buttons with one address", signed("A", button("C", "1") + button("D", "Save")), signed("B", button("E", "1") + button("F", "Save"))],
   ["an image button, pressed elsewhere", signed("A", note + '<input type="image" name="at" alt="Save" width="40" height="40">'), signed("B", note + '<input type="image" name="at" alt="Save" width="60" height="60">')],
   ["a row of a list, with another one above it", signed("A"), signed("B", "<button>Other</button>") + signed("C")],
@@ -140,6 +143,17 @@ test("Enter after a double click on a word, and once more after a script has cha
   expect(key(site.arrived[1])).not.toBe(key(site.arrived[0]));
 });
 
+test("a double click with an edit in between, which a script reads: two wishes", async ({ page, site }) => {
+  site.page = form() + `<script type="module">${read} form.addEventListener("input", copy)</script>`;
+  site.answer = (one, response) => void response.writeHead(204, { "Set-Cookie": `semel_outcome=${key(one)}:executed:204; Path=/` }).end();
+  await page.goto(site.url);
+  await save(page).click();
+  await arrived(site, 1);
+  await page.getByLabel("Name").press("x");
+  for (const half of ["down", "up"] as const) await page.mouse[half]({ clickCount: 2 });
+  await arrived(site, 2);
+});
+
 test("a form that is drawn anew while its answer is out has the token of what was sent", async ({ page, site }) => {
   site.page = signed("A");
   site.answer = (_, response) => void response.writeHead(204).end(); // and no outcome
@@ -151,4 +165,36 @@ test("a form that is drawn anew while its answer is out has the token of what wa
     await page.locator("main").evaluate((main, drawn) => (main.innerHTML = drawn), signed("B"));
   }
   expect(field(site.arrived[1], "_semel")).toBe(field(site.arrived[0], "_semel"));
+});
+
+test("two forms that are alike, and no answer yet: two wishes", async ({ page, site }) => {
+  site.page = signed("A") + signed("B");
+  site.answer = (_, response) => void response.writeHead(204).end(); // and no outcome
+  await page.goto(site.url);
+  for (const row of [0, 1]) {
+    await page.getByRole("textbox").nth(row).fill("Ada");
+    await save(page).nth(row).click();
+    await arrived(site, row + 1);
+  }
+  expect(field(site.arrived[1], "_semel")).not.toBe(field(site.arrived[0], "_semel"));
+});
+
+test("the forms that a page makes and drops are forgotten", async ({ page, site }) => {
+  await page.goto(site.url);
+  const kept = await page.evaluateHandle(async (field) => {
+    const forms: WeakRef<HTMLFormElement>[] = [];
+    addEventListener("submit", (event) => event.preventDefault());
+    for (let n = 0; n < 200; n++) {
+      document.body.innerHTML = `<form id="form-${n}" method="post" data-semel-hold>${field}</form>`;
+      await null; // the guard sees it
+      document.forms[0]!.requestSubmit();
+      forms.push(new WeakRef([...new FormData(document.forms[0]!)] && document.forms[0]!));
+    }
+    document.body.innerHTML = "";
+    return forms;
+  }, token("A"));
+  await expect.poll(async () => {
+    await page.requestGC();
+    return kept.evaluate((forms) => forms.filter((form) => form.deref()).length);
+  }).toBeLessThan(70);
 });

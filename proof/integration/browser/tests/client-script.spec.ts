@@ -1,3 +1,4 @@
+import { gateway, serve } from "./behind.ts";
 import { expect, notes, type Shop, test } from "./shop.ts";
 import type { Page } from "@playwright/test";
 
@@ -69,4 +70,32 @@ test("a reload while the answer is lost: the same intent", async ({ page, shop }
   await page.getByRole("button").click();
   await expect(page.locator("#answer")).toHaveText("Order 1 is placed (first attempt).");
   await notes(shop, "one");
+});
+
+test("the fields of a form with a token of the gateway are one wish until the page resets it, or opens it again", async ({ page }) => {
+  let orders = 0;
+  const shop = await serve((request, response) => {
+    if (request.method === "POST") response.writeHead(201).end(String(++orders));
+    else response.writeHead(200, { "Content-Type": "text/html" }).end(`<form method="post" action="/"><input name="item" value="tea"><button>Order</button></form>
+<script type="module">
+import { semelFetch } from "/.well-known/semel/semel.js";
+document.forms[0].addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const from = event.target;
+  document.title = await (await semelFetch("/", { method: "POST", body: new FormData(from) }, { intent: "order", from })).text();
+});
+</script>`);
+  });
+  const front = await gateway(shop.url, "  - {name: orders, match: {methods: [POST], path: /}, form: true}\n");
+  await page.goto(front.url);
+  for (const number of [1, 1, 2, 3, 3, 4]) {
+    if (number === 4) await page.reload();
+    else if (number > orders) await page.evaluate(() => document.forms[0]!.reset());
+    await page.evaluate(() => (document.title = ""));
+    await page.getByRole("button").click();
+    await expect(page).toHaveTitle(String(number));
+    await page.waitForTimeout(600); // not the rest of a double click
+  }
+  await front.stop();
+  await shop.stop();
 });

@@ -273,6 +273,14 @@ const reopens = async (scene: Scene) => {
 const gets: Impossible = { impossible: "a reload of its own page about the failure asks for the address by GET: nothing is sent" };
 const retries: Impossible = { impossible: "semelFetch asks again on its own" };
 
+/** Reads the form empty, once before it is sent and once after that. */
+const clearing = `{
+  const [form] = document.forms, item = form.querySelector("[name=item]"), { value } = item, read = () => (item.value = "", [...new FormData(form)]);
+  read();
+  item.value = value;
+  form.addEventListener("submit", () => setTimeout(read));
+}`;
+
 const failures: Way[] = [
   ...(["lose-answer", "lose-request", "bad-gateway", "gateway-timeout"] as const).flatMap((fault) => [
     lost(`${fault}: Back, and send`, fault, returns, { short: fault === "lose-answer", unlike: { fetch: retries } }),
@@ -288,6 +296,7 @@ const failures: Way[] = [
   lost("the captcha is another one after Back", "lose-answer", returns, { form: "captcha", unlike: { fetch: retries } }),
   lost("the token against forgery is another one after Back", "lose-answer", returns, { form: "csrf", unlike: { fetch: retries } }),
   lost("the token against forgery is another one when the form is opened again", "lose-answer", reopens, { form: "csrf", unlike: { fetch: retries, off: remembers } }),
+  { ...lost("a script reads the form, and clears it when it is sent: the form opened again", "lose-answer", reopens, { unlike: { fetch: retries, off: needsScripts } }), before: clearing },
   lost("a stamp that no rule ignores is another one", "lose-answer", reopens, { form: "stamped", outcome: "new", unlike: { fetch: retries } }),
   ...["500", "503"].map((answer): Way => ({ name: `the application fails with ${answer} at first: Back, and send`, answer, outcome: "one", unlike: { fetch: retries }, act: async (scene) => {
     await scene.send();

@@ -10,7 +10,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 
-	"github.com/semel-dev/semel/internal/integration/sqlitedrivers"
+	"github.com/semel-dev/semel/proof/integration/sqlitedrivers"
 	"github.com/semel-dev/semel/store/storetest"
 )
 

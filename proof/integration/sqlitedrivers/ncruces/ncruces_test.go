@@ -9,7 +9,7 @@ import (
 	_ "github.com/ncruces/go-sqlite3/driver"
 	_ "github.com/ncruces/go-sqlite3/embed"
 
-	"github.com/semel-dev/semel/internal/integration/sqlitedrivers"
+	"github.com/semel-dev/semel/proof/integration/sqlitedrivers"
 	"github.com/semel-dev/semel/store/storetest"
 )
 

@@ -1,4 +1,4 @@
-module github.com/semel-dev/semel/internal/integration/apps/foreign/services
+module github.com/semel-dev/semel/proof/integration/apps/foreign/services
 
 go 1.26.0
 

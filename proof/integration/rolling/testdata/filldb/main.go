@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/semel-dev/semel/internal/integration/rolling/fill"
+	"github.com/semel-dev/semel/proof/integration/rolling/fill"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
