@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -15,6 +16,8 @@ const (
 	minRead = 512
 	// maxTrust is the most memory that a declared length alone makes us take.
 	maxTrust = 64 << 10
+	// uncountedBodyBytes of each body are not counted towards the memory of all bodies. After them a declared length is believed.
+	uncountedBodyBytes = 256 << 10
 )
 
 var (
@@ -23,23 +26,22 @@ var (
 	errSpool          = errors.New("semelhttp: request body could not be kept")
 )
 
-// Body is the body of a request, read once and kept: in memory while it is
-// small, beyond that in a temporary file. It is read when a [KeySource] or the
-// fingerprint first asks for it. It is valid until the key source or
-// fingerprint function it was given to returns, and not safe for concurrent
-// use.
+// Body is the body of a request, read once and kept: in memory while it is small, beyond that in a temporary file. It is read
+// when a [KeySource] or the fingerprint first asks for it. It is valid until the key source or fingerprint function it was given
+// to returns, and not safe for concurrent use.
 type Body struct {
 	from     io.Reader
 	declared int64 // Content-Length, -1 for unknown
 	max      int64
 	inMemory int64
 	dir      string
-
-	mem   []byte // all of it, or nothing when there is a file
-	file  *os.File
-	size  int64
-	ready bool
-	err   error
+	in       *exchange
+	mem      []byte // all of it, or nothing when there is a file
+	taken    int64  // for mem, of the memory of all bodies
+	file     *os.File
+	size     int64
+	ready    bool
+	err      error
 }
 
 // Len returns the length of the whole body.
@@ -48,8 +50,7 @@ func (b *Body) Len() (int64, error) {
 	return b.size, b.err
 }
 
-// Open returns a reader over the whole body, from its start. Readers are
-// independent of each other.
+// Open returns a reader over the whole body, from its start. Readers are independent of each other.
 func (b *Body) Open() (io.ReadSeeker, error) {
 	b.spool()
 	if b.err != nil {
@@ -84,46 +85,26 @@ func (b *Body) read() error {
 	if need := min(b.declared+1, maxTrust); need > int64(cap(b.mem)) && b.declared <= b.inMemory {
 		b.mem = make([]byte, 0, need)
 	}
-	for {
-		if len(b.mem) == cap(b.mem) {
-			b.mem = append(b.mem, make([]byte, max(minRead, len(b.mem)))...)[:len(b.mem)]
-		}
-		n, err := b.from.Read(b.mem[len(b.mem):cap(b.mem)])
-		b.mem = b.mem[:len(b.mem)+n]
-		b.size = int64(len(b.mem))
-		switch {
-		case b.size > b.max:
-			return errBodyTooLarge
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return readError(err)
-		case b.size > b.inMemory:
-			return b.overflow()
-		}
-	}
+	return b.readOn()
 }
 
-// overflow moves what was read to a temporary file, and the rest after it.
-func (b *Body) overflow() error {
-	f, err := os.CreateTemp(b.dir, "semel-body-*")
-	if err != nil {
-		return fmt.Errorf("%w: %w", errSpool, err)
-	}
-	b.file = f
-	_ = os.Remove(f.Name()) // where an open file can be removed, a crash leaves nothing; elsewhere close does it
-	if _, err := f.Write(b.mem); err != nil {
-		return fmt.Errorf("%w: %w", errSpool, err)
-	}
-	b.mem = b.mem[:cap(b.mem)]
+// readOn reads to the end.
+func (b *Body) readOn() error {
 	for {
-		n, err := b.from.Read(b.mem)
+		if b.file == nil && (b.size > b.inMemory || len(b.mem) == cap(b.mem) && !b.grow()) {
+			if err := b.overflow(); err != nil {
+				return fmt.Errorf("%w: %w", errSpool, err)
+			}
+		}
+		n, err := b.from.Read(b.mem[len(b.mem):cap(b.mem)])
 		b.size += int64(n)
 		if b.size > b.max {
 			return errBodyTooLarge
 		}
-		if _, writeErr := f.Write(b.mem[:n]); writeErr != nil {
-			return fmt.Errorf("%w: %w", errSpool, writeErr)
+		if b.file == nil {
+			b.mem = b.mem[:b.size]
+		} else if _, err := b.file.Write(b.mem[:n]); err != nil {
+			return fmt.Errorf("%w: %w", errSpool, err)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -141,8 +122,53 @@ func readError(err error) error {
 	return fmt.Errorf("%w: %w", errBodyIncomplete, err)
 }
 
-// close removes the temporary file. The memory goes back with the scratch.
+// grow makes room for more of the body, or reports that there is none.
+func (b *Body) grow() bool {
+	more := int64(max(minRead, len(b.mem)))
+	if b.size >= uncountedBodyBytes {
+		more = min(max(b.declared, 2*b.size), b.inMemory) + 1 - b.size
+		if b.declared > b.inMemory || !b.in.m.memory(b.in.request).Bodies.Take(more) {
+			return false
+		}
+		b.taken += more
+		if large, ok := b.in.m.large.Get().(*[]byte); ok && int64(cap(*large)) >= b.size+more && int64(cap(*large)) <= 2*(b.size+more) {
+			b.mem = append((*large)[:0], b.mem...)
+			return true
+		}
+	}
+	b.mem = slices.Grow(b.mem, int(more))
+	return true
+}
+
+// overflow moves what was read to a temporary file. The rest follows it through mem, which stays empty.
+func (b *Body) overflow() error {
+	f, err := os.CreateTemp(b.dir, "semel-body-*")
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(f.Name()) // where an open file can be removed, a crash leaves nothing; elsewhere close does it
+	b.file = f
+	if _, err = f.Write(b.mem); b.taken > 0 {
+		b.giveBack()
+		b.mem = make([]byte, maxTrust)
+	}
+	b.mem = b.mem[:0]
+	return err
+}
+
+// giveBack leaves the memory of all bodies to others.
+func (b *Body) giveBack() {
+	if b.taken > 0 {
+		b.in.m.memory(b.in.request).Bodies.Return(b.taken)
+		large := b.mem[:0]
+		b.in.m.large.Put(&large)
+		b.mem, b.taken = nil, 0
+	}
+}
+
+// close removes the temporary file. The memory that is not of all bodies goes back with the scratch.
 func (b *Body) close() {
+	b.giveBack()
 	if b.file == nil {
 		return
 	}
@@ -153,9 +179,8 @@ func (b *Body) close() {
 
 var errSeek = errors.New("semelhttp: the offset is outside of the body")
 
-// bodyReader is the spooled body as the handler sees it. A handler may leave a
-// goroutine behind that still reads (http.Transport does), so it is locked,
-// and holds nothing after the request has ended.
+// bodyReader is the spooled body as the handler sees it. A handler may leave a goroutine behind that still reads (http.Transport
+// does), so it is locked, and holds nothing after the request has ended.
 type bodyReader struct {
 	mu   sync.Mutex // guards the fields below
 	body *Body
@@ -186,8 +211,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek implements io.Seeker, for who has to know the whole body before the first
-// byte of it goes anywhere.
+// Seek implements io.Seeker. A proxy rewinds with it, and reads the whole body before it sends a byte.
 func (r *bodyReader) Seek(offset int64, whence int) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,8 +230,7 @@ func (r *bodyReader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close implements io.Closer. It frees nothing: the body lives as long as the
-// request.
+// Close implements io.Closer. It frees nothing: the body lives as long as the request.
 func (r *bodyReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

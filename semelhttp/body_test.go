@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -138,6 +139,41 @@ func TestSpoolFile(t *testing.T) {
 		}
 	}
 	wantOutcomes(t, d, "executed", "replayed", "mismatch", "body-too-large", "unknown")
+}
+
+// TestLongBodiesShareOneBound (promise 8): a long body is in memory while there is room for it, of a declared length or not,
+// else in a file. It is the same body in both, and gives its room back.
+func TestLongBodiesShareOneBound(t *testing.T) {
+	t.Parallel()
+	body, bodies := strings.Repeat("0123456789", 70_000), &waiting.Bytes{Most: 1 << 20}
+	for name, length := range map[string]int64{"declared": int64(len(body)), "unknown": -1} {
+		dir, files := t.TempDir(), 0
+		d := newDoor(t, doorOptions{Options: semelhttp.Options{SpoolDir: dir}})
+		handler := sharing(&waiting.Bytes{Most: 1 << 20, Bodies: bodies}, d.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			files = openFiles(t, dir)
+			if got, err := io.ReadAll(r.Body); string(got) != body || err != nil {
+				t.Errorf("%s: the handler read %d bytes, %v", name, len(got), err)
+			}
+		})))
+		for i, taken := range []int64{0, 900 << 10, 900 << 10, 0} { // two executions, each with its replay the other way
+			noRoom := taken > 0
+			bodies.Take(taken)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", io.NopCloser(strings.NewReader(body)))
+			r.ContentLength = length
+			r.Header.Set("Idempotency-Key", fmt.Sprint(i/2))
+			got := httptest.NewRecorder()
+			handler.ServeHTTP(got, r)
+			if want := []string{"executed", "replayed"}[i%2]; got.Header().Get(semelhttp.StatusHeader) != want {
+				t.Errorf("%s: request %d: %d %v, want %s", name, i, got.Code, got.Header(), want)
+			}
+			if i%2 == 0 && runtime.GOOS == "linux" && (files == 1) != noRoom {
+				t.Errorf("%s: request %d: the body is in %d files", name, i, files)
+			}
+			if bodies.Return(taken); bodies.Used() != 0 {
+				t.Fatalf("%s: request %d: %d bytes are held", name, i, bodies.Used())
+			}
+		}
+	}
 }
 
 // TestNoRoomToSpool: a temporary file that cannot be made stops the request,

@@ -26,14 +26,12 @@ const (
 	hijacked                     // settled; the connection is the handler's
 )
 
-// capture is the response writer of a handler that runs under a claim. It
-// holds the answer back until it is complete, so that it can be recorded
-// before its first byte goes out. An answer that is too long, or meant as a
-// stream, is recorded without its body, and then goes straight out.
+// capture is the response writer of a handler that runs under a claim. It holds the answer back until it is complete, so that it
+// can be recorded before its first byte goes out. An answer that is too long, or meant as a stream, is recorded without its body,
+// and then goes straight out.
 //
-// The header map is that of the writer underneath. What was in it before the
-// handler ran belongs to outer handlers; what the handler changed until
-// WriteHeader is the answer's.
+// The header map is that of the writer underneath. What was in it before the handler ran belongs to outer handlers; what the
+// handler changed until WriteHeader is the answer's.
 type capture struct {
 	under  http.ResponseWriter
 	m      *Middleware
@@ -50,8 +48,7 @@ type capture struct {
 	layer    string         // inside of the door, that answered for the handler
 	memory   *waiting.Bytes // of all answers
 
-	// For a goroutine that the handler left behind: what it writes goes
-	// nowhere, least of all into the answer of a later request.
+	// For a goroutine that the handler left behind: what it writes goes nowhere, least of all into the answer of a later request.
 	gone atomic.Bool
 	busy atomic.Int32 // calls under way
 }
@@ -73,8 +70,6 @@ type scratch struct {
 	sent     []field  // the response header at WriteHeader
 	late     []field  // what changed after it
 }
-
-func newScratch() any { return &scratch{envelope: make([]byte, 0, firstBufferBytes)} }
 
 // location returns the answer's Location, or "".
 func (c *capture) location() string {
@@ -110,8 +105,7 @@ func (c *capture) enter() bool {
 
 func (c *capture) exit() { c.busy.Add(-1) }
 
-// leave ends the handler's use of the capture, and reports whether a goroutine
-// that it left behind is still inside of a call.
+// leave ends the handler's use of the capture, and reports whether a goroutine that it left behind is still inside of a call.
 func (c *capture) leave() (strayed bool) {
 	c.gone.Store(true)
 	return c.busy.Load() > 0
@@ -189,8 +183,7 @@ func capturePiece[T []byte | string](c *capture, piece T, write func(io.Writer, 
 	return held + n, err
 }
 
-// ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the
-// capture nor loses the fast way out once it streams.
+// ReadFrom implements [io.ReaderFrom], so that io.Copy neither bypasses the capture nor loses the fast way out once it streams.
 func (c *capture) ReadFrom(src io.Reader) (int64, error) {
 	if !c.enter() {
 		return 0, errAnswered
@@ -297,13 +290,11 @@ func hijackable(w http.ResponseWriter) bool {
 // Unwrap is for [http.ResponseController]: deadlines and full duplex.
 func (c *capture) Unwrap() http.ResponseWriter { return c.under }
 
-// CloseNotify is for frameworks that still ask for it. It never notifies: the
-// client's going away does not end the work, and where it does, in transaction
-// mode, the request's context says so.
+// CloseNotify is for frameworks that still ask for it. It never notifies: the client's going away does not end the work, and
+// where it does, in transaction mode, the request's context says so.
 func (c *capture) CloseNotify() <-chan bool { return make(chan bool, 1) }
 
-// admit prepares for n more bytes of body: it may start the stream, or refuse
-// them as net/http would.
+// admit prepares for n more bytes of body: it may start the stream, or refuse them as net/http would.
 func (c *capture) admit(n int) error {
 	switch c.mode {
 	case hijacked:
@@ -407,9 +398,8 @@ func (c *capture) send(word []string) {
 	}
 }
 
-// thaw brings the header back to what it was at WriteHeader; what changed
-// since is kept in late. Undeclared trailers stay, so that the server
-// knows about them in time.
+// thaw brings the header back to what it was at WriteHeader; what changed since is kept in late. Undeclared trailers stay, so
+// that the server knows about them in time.
 func (c *capture) thaw() {
 	header, s := c.under.Header(), c.mem
 	unchanged := len(header) == len(s.sent)

@@ -23,8 +23,6 @@ func (m *Middleware) memory(r *http.Request) *waiting.Bytes {
 
 type chunk [chunkBytes]byte
 
-func newChunk() any { return new(chunk) }
-
 // free returns room for more of the body: the rest of the envelope or of the last chunk, or another chunk out of the memory of all
 // answers. Where that is used up, the answer streams, or its transaction is rolled back. [capture.filled] follows.
 func (c *capture) free() ([]byte, error) {

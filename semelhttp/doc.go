@@ -19,7 +19,7 @@
 // has returned. No pointer leads back, because a handler can outlive its request:
 //
 //	request side                        answer side
-//	exchange (exchange.go) ───────────▶ execution (execution.go) ──▶ capture (capture.go)
+//	exchange (handler.go) ────────────▶ execution (execution.go) ──▶ capture (capture.go)
 //	key, body, decision;                claim, disposition,          the answer held back,
 //	reused by later requests            settlement                   its header and memory
 //

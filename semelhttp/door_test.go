@@ -3,6 +3,7 @@ package semelhttp_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"log"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 	"github.com/semel-dev/semel/store/memstore"
@@ -84,6 +86,13 @@ func (d *door) outcomes() []outcomelog.Outcome {
 		words = append(words, decision.Outcome)
 	}
 	return words
+}
+
+// policy returns what the door publishes.
+func (d *door) policy(t *testing.T) (policy refusal.Policy) {
+	t.Helper()
+	claimtest.NoError(t, json.Unmarshal(d.PublishedPolicy(), &policy))
+	return policy
 }
 
 // serve starts a server over HTTP/1.1; the handler is behind the door.

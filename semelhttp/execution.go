@@ -187,12 +187,15 @@ func (run *execution) disposition(status int) disposal {
 	again, open := run.capture.semelSays(status)
 	released := releases(status) || signIn || again
 	failed := !released && (status >= http.StatusInternalServerError || run.tx != nil && run.capture.layer == layerRecovered)
-	d := disposal{note: "answered " + strconv.Itoa(status)}
-	switch on5xx := run.m.set.On5xx; {
-	case open, elsewhere && on5xx == UnknownOn5xx: // it may be a bank's, where a payment goes on
-		d.state = semel.StateUnknown
-	case !released && !failed, failed && on5xx == StoreOn5xx:
+	on5xx := run.m.set.On5xx
+	open = open || elsewhere && on5xx == UnknownOn5xx // it may be a bank's, where a payment goes on
+	if !open && (!released && !failed || failed && on5xx == StoreOn5xx) {
 		return disposal{state: semel.StateCompleted}
+	}
+	d := disposal{note: "answered " + strconv.Itoa(status)}
+	switch {
+	case open:
+		d.state = semel.StateUnknown
 	case failed && on5xx == UnknownOn5xx, run.tx == nil && on5xx == ReleaseOn5xx && lostAnswer(status, run.capture.first(len(envoyLost))):
 		d.state = semel.StateUnknown
 	case failed && run.tx == nil && run.capture.layer != "":

@@ -48,7 +48,7 @@ func TestLostAnswerVectors(t *testing.T) {
 // TestLostAnswersPublished: callers can read which statuses leave the outcome unknown.
 func TestLostAnswersPublished(t *testing.T) {
 	t.Parallel()
-	unknown := newDoor(t, doorOptions{}).PublishedPolicy().Statuses.Unknown
+	unknown := newDoor(t, doorOptions{}).policy(t).Statuses.Unknown
 	want := "[502 504 520 521 522 523 524 525 526 527 530 598 599]"
 	if got := fmt.Sprint(unknown); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -39,7 +39,7 @@ func canonicalMultipart(r io.Reader, boundary string, maxBytes int64) ([sha256.S
 		part:  sha256.New(),
 		parts: sha256.New(),
 	}
-	if !c.run() {
+	if !c.readParts() {
 		return sum, in.verdict()
 	}
 	c.parts.Sum(sum[:0])
@@ -55,7 +55,7 @@ type multipartCanon struct {
 	parts hash.Hash
 }
 
-func (c *multipartCanon) run() bool {
+func (c *multipartCanon) readParts() bool {
 	if !c.literal(c.dash) || !c.literal([]byte("\r\n")) {
 		return false
 	}

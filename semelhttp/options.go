@@ -22,7 +22,7 @@ const (
 	DefaultPolicyURL = refusal.PolicyURL
 
 	defaultMaxBodyBytes      = 64 << 20
-	defaultSpoolBytes        = 256 << 10
+	defaultSpoolBytes        = 4 << 20
 	defaultMaxHeldBytes      = 8 << 20
 	defaultMaxCanonicalBytes = 1 << 20
 	defaultAbandonAfter      = time.Minute
@@ -66,8 +66,8 @@ type Options struct {
 	// executed). Default 64 MiB.
 	MaxBodyBytes int64
 	// SpoolBytes of a request body are kept in memory; a longer one goes to a
-	// temporary file, which is gone when the request has ended. Default
-	// 256 KiB.
+	// temporary file, which is gone when the request has ended. So does one of more than
+	// 256 KiB while all such bodies have 32 MiB. Default 4 MiB.
 	SpoolBytes int64
 	// SpoolDir is the directory of temporary files. Default os.TempDir().
 	SpoolDir string
@@ -232,7 +232,7 @@ func (o *Options) withDefaults(policy *semel.Policy) (settings, error) {
 	s.MaxResponseBytes = cmp.Or(s.MaxResponseBytes, max(policy.MaxOutcomeBytes-envelopeRoom, policy.MaxOutcomeBytes/2))
 	s.MaxHeldBytes = cmp.Or(s.MaxHeldBytes, max(defaultMaxHeldBytes, s.MaxResponseBytes))
 	s.MaxCapturedBytes = cmp.Or(s.MaxCapturedBytes, waiting.MostCaptured)
-	s.captured = &waiting.Bytes{Most: s.MaxCapturedBytes}
+	s.captured = &waiting.Bytes{Most: s.MaxCapturedBytes, Bodies: &waiting.Bytes{Most: waiting.MostCaptured}}
 	s.AbandonAfter = cmp.Or(s.AbandonAfter, defaultAbandonAfter)
 	s.InFlightStatus = cmp.Or(s.InFlightStatus, http.StatusConflict)
 	s.PolicyURL = cmp.Or(s.PolicyURL, DefaultPolicyURL)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -135,7 +136,7 @@ func TestUnknownThatIsLookedUp(t *testing.T) {
 	if got.header.Get("Retry-After") != "40" || !strings.Contains(got.body, `"retryable":true`) || strings.Contains(got.body, "operator") {
 		t.Errorf("got Retry-After %q and %s", got.header.Get("Retry-After"), got.body)
 	}
-	if policy := d.PublishedPolicy(); !slices.ContainsFunc(policy.Problems, func(p semelhttp.PublishedProblem) bool {
+	if policy := d.policy(t); !slices.ContainsFunc(policy.Problems, func(p refusal.PolicyProblem) bool {
 		return p.Type == "urn:semel:problem:outcome-unknown" && p.Retryable
 	}) {
 		t.Error("the published policy calls it final")

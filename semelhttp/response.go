@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/textproto"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/semel-dev/semel/internal/crossorigin"
 )
@@ -66,32 +69,30 @@ func (r *Response) MarshalBinary() ([]byte, error) {
 
 // ParseResponse reads an envelope. The body is part of data, not a copy.
 func ParseResponse(data []byte) (*Response, error) {
-	e, err := openEnvelope(data)
+	e, err := openEnvelope(data, nil)
 	if err != nil {
 		return nil, err
 	}
 	r := &Response{Status: e.status, BodyOmitted: e.omitted, Body: e.body, Header: http.Header{}}
-	if err := e.head.into(r.Header); err != nil {
-		return nil, err
-	}
-	if e.trailer != "" {
+	set(r.Header, e.head)
+	if e.trailer != nil {
 		r.Trailer = http.Header{}
-		if err := e.trailer.into(r.Trailer); err != nil {
-			return nil, err
-		}
+		set(r.Trailer, e.trailer)
 	}
 	return r, nil
 }
 
-// envelope is an opened one; the blocks are not read yet.
+// envelope is an opened one.
 type envelope struct {
 	status        int
 	omitted       bool
-	head, trailer block
+	head, trailer []field
 	body          []byte
+	spare         []string // room for one value more
 }
 
-func openEnvelope(data []byte) (envelope, error) {
+// openEnvelope reads an envelope. The fields of its head go into room, if they fit.
+func openEnvelope(data []byte, room []field) (envelope, error) {
 	switch {
 	case len(data) < envelopePrefix, data[0] < envelopeVersion:
 		return envelope{}, errEnvelope
@@ -104,9 +105,15 @@ func openEnvelope(data []byte) (envelope, error) {
 	if head+body > uint64(len(rest)) || e.status < 100 || e.status > maxStatus {
 		return envelope{}, errEnvelope
 	}
-	e.head, rest = block(rest[:head]), rest[head:]
-	e.body, e.trailer = rest[:body:body], block(rest[body:])
-	return e, nil
+	var err error
+	if e.head, e.spare, err = readBlock(rest[:head], room); err != nil {
+		return envelope{}, err
+	}
+	e.body, rest = rest[head:][:body:body], rest[head+body:]
+	if len(rest) > 0 {
+		e.trailer, _, err = readBlock(rest, []field{})
+	}
+	return e, err
 }
 
 // appendPrefix starts an envelope; patchPrefix fills in the lengths.
@@ -160,64 +167,40 @@ func appendText(e []byte, s string) []byte {
 	return append(binary.AppendUvarint(e, uint64(len(s))), s...)
 }
 
-// block is the head or the trailer of an envelope, copied out of it.
-type block string
-
-// into sets every field of the block in h, replacing what is there. It leaves out what
-// older records hold about the page that asked first. It costs one allocation however
-// many fields there are.
-func (b block) into(h http.Header) error {
-	r := blockReader{text: string(b)}
+// readBlock appends the fields of a head or a trailer to fields. Their text is a copy. It costs two allocations
+// however many fields there are, if these have room.
+func readBlock(data []byte, fields []field) (_ []field, spare []string, err error) {
+	r := blockReader{text: string(data)}
 	total := r.number()
-	if r.bad || total > uint64(len(b)) { // every value takes at least a byte
-		return errEnvelope
+	if r.bad || total > uint64(len(data)) { // every value takes at least a byte
+		return nil, nil, errEnvelope
 	}
-	values := make([]string, 0, total)
-	for r.at < len(r.text) && !r.bad {
+	values := make([]string, 0, total+1)
+	for r.at < len(r.text) {
 		name, n := r.string(), r.number()
 		if r.bad || name == "" || n > total-uint64(len(values)) {
-			return errEnvelope
+			return nil, nil, errEnvelope
 		}
 		from := len(values)
 		for range n {
 			values = append(values, r.string())
 		}
-		if !crossorigin.ForOrigin(name) {
-			h[name] = values[from:len(values):len(values)]
+		if r.bad {
+			return nil, nil, errEnvelope
 		}
+		fields = append(fields, field{name, values[from:len(values):len(values)]})
 	}
-	if r.bad {
-		return errEnvelope
-	}
-	return nil
+	return fields, values[total : total : total+1], nil
 }
 
-// each calls visit for every field, until it says that one is not to be sent.
-// The values are valid until visit returns.
-func (b block) each(visit func(name string, values []string) bool) error {
-	var room [4]string
-	values := room[:0]
-	r := blockReader{text: string(b)}
-	total := r.number()
-	if r.bad || total > uint64(len(b)) {
-		return errEnvelope
-	}
-	for r.at < len(r.text) {
-		name, n := r.string(), r.number()
-		if r.bad || name == "" || n > total {
-			return errEnvelope
-		}
-		for values = values[:0]; n > 0 && !r.bad; n-- {
-			values = append(values, r.string())
-		}
-		if r.bad {
-			return errEnvelope
-		}
-		if !visit(name, values) {
-			return fmt.Errorf("%w: the header %.40q cannot be sent as recorded", errEnvelope, name)
+// set sets every field in h, replacing what is there. It leaves out what older
+// records hold about the page that asked first.
+func set(h http.Header, fields []field) {
+	for _, f := range fields {
+		if !crossorigin.ForOrigin(f.name) {
+			h[f.name] = f.values
 		}
 	}
-	return nil
 }
 
 // blockReader reads numbers and strings; after the first that is cut off, bad
@@ -251,4 +234,113 @@ func (r *blockReader) string() string {
 	s := r.text[r.at : r.at+int(n)] //nolint:gosec // compared with the length above.
 	r.at += int(n)                  //nolint:gosec // compared with the length above.
 	return s
+}
+
+const contentLength = "Content-Length"
+
+// sendable reports why a recorded answer must not go out again. Capture records
+// nothing of the kind, so such a record was damaged, tampered with, or written
+// by something else: what it could do is inject a header, or make a reader take
+// the rest of the answer for another one.
+func (e *envelope) sendable(method string) error {
+	switch {
+	case e.omitted:
+		return fmt.Errorf("%w: it has no body to replay", errEnvelope)
+	case e.status < http.StatusOK:
+		return fmt.Errorf("%w: %d is not a final status", errEnvelope, e.status)
+	case len(e.body) > 0 && !bodyAllowed(e.status):
+		return fmt.Errorf("%w: an answer %d has no body", errEnvelope, e.status)
+	}
+	for _, f := range e.head {
+		ok := (crossorigin.ForOrigin(f.name) || storable(f.name, nil)) && writable(f.name, f.values)
+		if textproto.CanonicalMIMEHeaderKey(f.name) == contentLength {
+			ok = f.name == contentLength && e.declares(method, f.values)
+		}
+		if !ok {
+			return fmt.Errorf("%w: the header %.40q cannot be sent as recorded", errEnvelope, f.name)
+		}
+	}
+	for _, f := range e.trailer {
+		if !trailable(f.name, f.values) {
+			return fmt.Errorf("%w: the header %.40q cannot be sent as recorded", errEnvelope, f.name)
+		}
+	}
+	return nil
+}
+
+// declares reports whether a recorded Content-Length is true. Without a body
+// of its own, an answer to HEAD and a 304 declare that of another answer.
+func (e *envelope) declares(method string, values []string) bool {
+	if len(values) == 0 {
+		return true // it was removed
+	}
+	n, ok := declaredLength(values)
+	switch {
+	case !ok || e.status == http.StatusNoContent:
+		return false
+	case method == http.MethodHead, e.status == http.StatusNotModified:
+		return len(e.body) == 0
+	}
+	return n == int64(len(e.body))
+}
+
+// declaredLength reads a Content-Length that all readers take alike: one line,
+// digits alone.
+func declaredLength(values []string) (int64, bool) {
+	if len(values) != 1 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(values[0], 10, 63)
+	return int64(n), err == nil
+}
+
+// writable reports whether a header can be written so that every reader takes
+// it for the same one: its name is a token, and no value holds a control
+// character but tab.
+func writable(name string, values []string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	for _, v := range values {
+		for i := range len(v) {
+			if c := v[i]; c < ' ' && c != '\t' || c == 0x7F {
+				return false
+			}
+		}
+	}
+	return name != ""
+}
+
+// trailable is storable and writable for a trailer, which must not say how the
+// message is read (RFC 9110, section 6.5.1).
+func trailable(name string, values []string) bool {
+	switch textproto.CanonicalMIMEHeaderKey(name) {
+	case contentLength, "Content-Encoding", "Content-Range", "Content-Type", "Cache-Control", "Expect", "Host",
+		"Max-Forwards", "Pragma", "Range", "Realm":
+		return false
+	}
+	return storable(name, nil) && writable(name, values)
+}
+
+// recordable returns the values of a header as they may be recorded, and
+// whether they may. Line breaks become spaces, as net/http writes them in
+// HTTP/1.1.
+func (c *capture) recordable(name string, values []string) ([]string, bool) {
+	if textproto.CanonicalMIMEHeaderKey(name) == contentLength {
+		_, ok := declaredLength(values)
+		return values, name == contentLength && c.status != http.StatusNoContent && (ok || len(values) == 0)
+	}
+	if writable(name, values) {
+		return values, true
+	}
+	breaks := strings.NewReplacer("\r", " ", "\n", " ")
+	lines := make([]string, len(values))
+	for i, v := range values {
+		lines[i] = strings.TrimSpace(breaks.Replace(v))
+	}
+	return lines, writable(name, lines)
 }

@@ -2,7 +2,6 @@ package semelhttp
 
 import (
 	"bytes"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,10 +193,4 @@ func (c *connTrail) unsent(err error) bool {
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
-}
-
-// isHopeless reports whether an error before anything was sent will come again.
-func isHopeless(err error) bool {
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/ratelimit"
 )
 
 // IntentStatus is the answer of a [Middleware.StatusHandler].
@@ -32,16 +31,12 @@ type IntentStatus struct {
 	ExpiresInSeconds float64 `json:"expires_in_seconds"`
 }
 
-// StatusRate limits the questions per second that one scope may ask a
+// statusRate limits the questions per second that one scope may ask a
 // [Middleware.StatusHandler]; twice as many at once.
-const StatusRate = 10
+const statusRate = 10
 
 // statusScopes bounds the scopes whose questions are counted.
 const statusScopes = 16384
-
-func newStatusLimit() *ratelimit.Limiter {
-	return ratelimit.New(time.Second/StatusRate, 2*StatusRate, statusScopes)
-}
 
 // The parameters of a status request.
 const (
@@ -65,7 +60,7 @@ const (
 // is an [Options.BeforeReplay], it is asked first, with the request that the
 // question is about, and a nil record when there is none.
 //
-// Each scope may ask StatusRate times a second; beyond that it gets 429. Mount
+// Each scope may ask ten times a second; beyond that it gets 429. Mount
 // the handler inside of what authenticates the caller. A middleware whose keys
 // are not in a header of their own finds them in Idempotency-Key.
 func (m *Middleware) StatusHandler() http.Handler {

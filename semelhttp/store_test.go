@@ -168,3 +168,10 @@ func failing(verb string) func(storetest.Call) error {
 		return nil
 	}
 }
+
+// discard is a response writer that costs nothing.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) WriteHeader(int)             {}

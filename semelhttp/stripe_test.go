@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -100,8 +101,8 @@ func TestInFlightStatus(t *testing.T) {
 	}
 	finish()
 	invoices.wantRan(t, "promise 1", 1)
-	problems := d.PublishedPolicy().Problems
-	i := slices.IndexFunc(problems, func(p semelhttp.PublishedProblem) bool { return strings.HasSuffix(p.Type, ":in-flight") })
+	problems := d.policy(t).Problems
+	i := slices.IndexFunc(problems, func(p refusal.PolicyProblem) bool { return strings.HasSuffix(p.Type, ":in-flight") })
 	if i < 0 || problems[i].Status != http.StatusServiceUnavailable {
 		t.Errorf("published: got %+v, want in-flight with 503", problems)
 	}

@@ -3,6 +3,8 @@ package semelhttp
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
@@ -105,7 +107,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	run, err := t.begin(base, req)
 	if err != nil {
-		closeRequestBody(req)
+		if req.Body != nil {
+			_ = req.Body.Close() // nothing was sent
+		}
 		return nil, fmt.Errorf("semelhttp: nothing was sent: %w", err)
 	}
 	return run.do()
@@ -253,7 +257,8 @@ func (r *transportRun) attempt() (*http.Response, attemptVerdict) {
 	if err != nil {
 		r.last = err
 		if trail.unsent(err) {
-			return nil, attemptVerdict{final: isHopeless(err)}
+			_, hopeless := errors.AsType[*tls.CertificateVerificationError](err)
+			return nil, attemptVerdict{final: hopeless}
 		}
 		if r.t.own != nil && !trail.asked.Load() && r.ctx.Err() == nil {
 			return nil, attemptVerdict{final: true} // net/http refused it as it is

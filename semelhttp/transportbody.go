@@ -83,9 +83,3 @@ func (b *transportBody) attach(out *http.Request) error {
 	}
 	return nil
 }
-
-func closeRequestBody(req *http.Request) {
-	if req.Body != nil {
-		req.Body.Close() //nolint:errcheck // nothing was sent.
-	}
-}
