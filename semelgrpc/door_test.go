@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"serve": serveUntilKilled})
+	storetest.Children(map[string]func(context.Context, []string) error{"serve": serveUntilKilled})
 	goleak.VerifyTestMain(m)
 }
 

@@ -45,12 +45,12 @@ func serverRows() []*semelgrpc.Options {
 
 // clientRows has a value for every field of the client's options.
 func clientRows() []*semelgrpc.ClientOptions {
-	minted := 0
+	var minted atomic.Int64 // pairs run at the same time
 	return []*semelgrpc.ClientOptions{
 		{},
 		{Metadata: "x-request-key"},
 		{Field: pairField},
-		{Mint: func() string { minted++; return fmt.Sprintf("minted, %d", minted) }},
+		{Mint: func() string { return fmt.Sprintf("minted, %d", minted.Add(1)) }},
 		{Files: protoregistry.GlobalFiles},
 		{Metadata: "x-request-key", Field: pairField},
 	}

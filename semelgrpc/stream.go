@@ -34,7 +34,7 @@ func (i *Interceptor) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamSer
 	if err == nil && !found && len(i.set.path) == 0 && policy == KeyOptional {
 		return handler(srv, ss)
 	}
-	s := &stream{ServerStream: ss, c: i.open(ss.Context(), info.FullMethod, policy), name: name, found: found, answers: info.IsServerStream}
+	s := &stream{ServerStream: ss, c: i.newCall(ss.Context(), info.FullMethod, policy), name: name, found: found, answers: info.IsServerStream}
 	switch {
 	case bothWays:
 		s.c.unfit = errBothWays

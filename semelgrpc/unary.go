@@ -29,7 +29,7 @@ type call struct {
 	began    time.Time
 }
 
-func (i *Interceptor) open(ctx context.Context, method string, policy KeyPolicy) *call {
+func (i *Interceptor) newCall(ctx context.Context, method string, policy KeyPolicy) *call {
 	c := &call{i: i, ctx: ctx, method: method, required: policy == KeyRequired}
 	if i.set.OnDecision != nil {
 		c.decision, c.began = &Decision{Method: method}, time.Now()
@@ -50,7 +50,7 @@ func (i *Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 	if err == nil && !found && len(i.set.path) == 0 && policy == KeyOptional {
 		return handler(ctx, req)
 	}
-	c := i.open(ctx, info.FullMethod, policy)
+	c := i.newCall(ctx, info.FullMethod, policy)
 	claim, rec, err := c.begin(req, name, found, err)
 	switch {
 	case err != nil:
