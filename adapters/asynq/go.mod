@@ -2,12 +2,10 @@ module github.com/semel-dev/semel/adapters/asynq
 
 go 1.26.0
 
-replace github.com/semel-dev/semel => ../..
-
 require (
 	github.com/hibiken/asynq v0.26.0
 	github.com/redis/rueidis v1.0.79
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
 	go.uber.org/goleak v1.3.0
 )
 

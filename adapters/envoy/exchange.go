@@ -40,7 +40,7 @@ type exchange struct {
 	// request is the header as Envoy has it, and upstream what Envoy has received from the application.
 	request  http.Header
 	upstream upstream
-	answer   answer
+	answer   handlerAnswer
 	// passed is true for a request without a claim that Envoy was let to pass on; its answer passes as well.
 	passed bool
 	// unprotected is true for a request that Envoy has passed on before the handler could judge it.
@@ -58,14 +58,14 @@ type upstream struct {
 func newExchange(stream service.ExternalProcessor_ProcessServer, log *slog.Logger, first *service.ProcessingRequest) *exchange {
 	x := &exchange{stream: stream, log: log, asked: first, incoming: make(chan *service.ProcessingRequest), done: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(stream.Context())
-	x.answer = answer{x: x, header: http.Header{}}
+	x.answer = handlerAnswer{x: x, header: http.Header{}}
 	return x
 }
 
 type exchangeKey struct{}
 
-// run lets the handler judge the request, and replies with its answer.
-func (x *exchange) run(handler http.Handler) {
+// handleRequest lets the handler judge the request, and replies with its answer.
+func (x *exchange) handleRequest(handler http.Handler) {
 	defer close(x.done)
 	r, err := x.newRequest()
 	switch {
@@ -92,7 +92,7 @@ func (x *exchange) serve(handler http.Handler, r *http.Request) {
 	handler.ServeHTTP(&x.answer, r)
 }
 
-// finish sends the handler's answer, unless Envoy waits for the application: then take does.
+// finish sends the handler's answer, unless Envoy waits for the application: then takeMessage does.
 func (x *exchange) finish() {
 	if x.passed || x.answer.flushed || x.asked == nil || x.ctx.Err() != nil {
 		return
@@ -120,8 +120,8 @@ func (x *exchange) send(m *service.ProcessingResponse) error {
 	return x.stream.Send(m)
 }
 
-// take is called with Envoy's messages, in their order.
-func (x *exchange) take(m *service.ProcessingRequest) error {
+// takeMessage is called with Envoy's messages, in their order.
+func (x *exchange) takeMessage(m *service.ProcessingRequest) error {
 	select {
 	case x.incoming <- m:
 		return nil

@@ -162,7 +162,7 @@ func passing(addToAnswer bool) *extproc.ProcessingMode {
 }
 
 // immediate returns the reply with which Envoy answers the caller itself.
-func immediate(a *answer) *service.ProcessingResponse {
+func immediate(a *handlerAnswer) *service.ProcessingResponse {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -172,8 +172,8 @@ func immediate(a *answer) *service.ProcessingResponse {
 	}}}
 }
 
-// answer collects what the handler answers. It is used by the handler's goroutine until that is done.
-type answer struct {
+// handlerAnswer collects what the handler answers. It is used by the handler's goroutine until that is done.
+type handlerAnswer struct {
 	x      *exchange
 	header http.Header
 	status int
@@ -183,17 +183,17 @@ type answer struct {
 }
 
 // Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.header }
+func (a *handlerAnswer) Header() http.Header { return a.header }
 
 // WriteHeader implements http.ResponseWriter. Other informational answers than 101 are dropped.
-func (a *answer) WriteHeader(status int) {
+func (a *handlerAnswer) WriteHeader(status int) {
 	if a.status == 0 && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) {
 		a.status = status
 	}
 }
 
 // Write implements io.Writer.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *handlerAnswer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -204,7 +204,7 @@ func (a *answer) Write(p []byte) (int, error) {
 }
 
 // FlushError lets the application's answer through, with what was added to its header. It does nothing before there is one.
-func (a *answer) FlushError() error {
+func (a *handlerAnswer) FlushError() error {
 	if a.flushed || a.x.asked.GetResponseHeaders() == nil {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (a *answer) FlushError() error {
 }
 
 // reset forgets the answer for one without content, unless it is on its way.
-func (a *answer) reset(status int) {
+func (a *handlerAnswer) reset(status int) {
 	a.status, a.header = status, http.Header{}
 	a.body.Reset()
 }

@@ -71,7 +71,7 @@ func (p *Processor) Process(stream service.ExternalProcessor_ProcessServer) erro
 		return status.Error(codes.FailedPrecondition, why)
 	}
 	x := newExchange(stream, p.log, first)
-	go x.run(p.handler)
+	go x.handleRequest(p.handler)
 	defer func() { <-x.done }()
 	defer x.end(errGone)
 	for {
@@ -79,7 +79,7 @@ func (p *Processor) Process(stream service.ExternalProcessor_ProcessServer) erro
 		if err != nil {
 			return ended(err)
 		}
-		if err := x.take(m); err != nil {
+		if err := x.takeMessage(m); err != nil {
 			return err
 		}
 	}

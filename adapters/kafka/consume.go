@@ -77,7 +77,7 @@ type ConsumeOptions struct {
 // the client for its settings or rights: a session timeout out of bounds, a wrong password, a missing permission. What was handled is
 // committed before.
 func Consume(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) error {
-	c, client, err := open(ctx, source, handle, o)
+	c, client, err := newConsumption(ctx, source, handle, o)
 	if err != nil {
 		return err
 	}
@@ -103,16 +103,16 @@ type consumption struct {
 
 	running    sync.WaitGroup // of partitions, and of those that were taken away
 	mu         sync.Mutex     // guards partitions
-	partitions map[place]*partition
+	partitions map[partitionName]*partition
 }
 
-// place names a partition.
-type place struct {
+// partitionName names a partition.
+type partitionName struct {
 	topic     string
 	partition int32
 }
 
-func open(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) (*consumption, *kgo.Client, error) {
+func newConsumption(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) (*consumption, *kgo.Client, error) {
 	o = cmp.Or(o, &ConsumeOptions{})
 	switch {
 	case source.Group == "" || len(source.Topics) == 0 || handle == nil:
@@ -124,7 +124,7 @@ func open(ctx context.Context, source Source, handle func(context.Context, inbox
 	}
 	c := &consumption{
 		ctx: ctx, handle: handle, id: o.ID, group: source.Group, slots: make(chan struct{}, cmp.Or(o.Concurrency, defaultConcurrency)),
-		log: cmp.Or(o.Logger, slog.Default()).With(slog.String("group", source.Group)), partitions: map[place]*partition{},
+		log: cmp.Or(o.Logger, slog.Default()).With(slog.String("group", source.Group)), partitions: map[partitionName]*partition{},
 	}
 	if c.id == nil {
 		c.id = idOf
@@ -162,7 +162,7 @@ func (c *consumption) poll(ctx context.Context, client *kgo.Client) (refusal err
 			}
 		})
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			if at := c.at(place{p.Topic, p.Partition}); at != nil {
+			if at := c.at(partitionName{p.Topic, p.Partition}); at != nil {
 				at.push(p.Records)
 			}
 		})
@@ -177,7 +177,7 @@ func (c *consumption) poll(ctx context.Context, client *kgo.Client) (refusal err
 	return nil
 }
 
-func (c *consumption) at(name place) *partition {
+func (c *consumption) at(name partitionName) *partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.partitions[name]
@@ -199,7 +199,7 @@ func (c *consumption) assigned(_ context.Context, client *kgo.Client, names map[
 	defer c.mu.Unlock()
 	for topic, partitions := range names {
 		for _, n := range partitions {
-			name := place{topic, n}
+			name := partitionName{topic, n}
 			c.partitions[name] = c.start(client, name)
 		}
 	}
@@ -214,7 +214,7 @@ func (c *consumption) revoked(ctx context.Context, client *kgo.Client, names map
 
 // lost gives up partitions that another consumer may have by now.
 func (c *consumption) lost(_ context.Context, _ *kgo.Client, names map[string][]int32) {
-	for _, p := range c.take(names) {
+	for _, p := range c.stopPartitions(names) {
 		c.abandon(p)
 	}
 }
@@ -229,14 +229,14 @@ func (c *consumption) abandon(p *partition) {
 	}
 }
 
-// take tells partitions to end.
-func (c *consumption) take(names map[string][]int32) []*partition {
+// stopPartitions tells partitions to end.
+func (c *consumption) stopPartitions(names map[string][]int32) []*partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var taken []*partition
 	for topic, partitions := range names {
 		for _, n := range partitions {
-			if p := c.partitions[place{topic, n}]; p != nil {
+			if p := c.partitions[partitionName{topic, n}]; p != nil {
 				p.stop()
 				taken = append(taken, p)
 			}
@@ -253,7 +253,7 @@ func (c *consumption) give(names map[string][]int32, limit time.Duration) {
 		defer timer.Stop()
 		late = timer.C
 	}
-	for _, p := range c.take(names) {
+	for _, p := range c.stopPartitions(names) {
 		select {
 		case <-p.ended:
 		case <-late:

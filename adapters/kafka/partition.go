@@ -16,7 +16,7 @@ import (
 type partition struct {
 	in     *consumption
 	client *kgo.Client
-	name   place
+	name   partitionName
 	ctx    context.Context //nolint:containedctx // the life of the assignment.
 	stop   context.CancelFunc
 	ended  chan struct{} // closed when no handler runs any more
@@ -29,11 +29,11 @@ type partition struct {
 }
 
 // start begins to handle a partition that was assigned.
-func (c *consumption) start(client *kgo.Client, name place) *partition {
+func (c *consumption) start(client *kgo.Client, name partitionName) *partition {
 	p := &partition{in: c, client: client, name: name, ended: make(chan struct{}), more: make(chan struct{}, 1)}
 	p.ctx, p.stop = context.WithCancel(c.ctx)
 	p.fetch() // an earlier assignment may have paused it
-	p.in.running.Go(p.run)
+	p.in.running.Go(p.handleRecords)
 	return p
 }
 
@@ -82,7 +82,7 @@ func (p *partition) fetch() {
 	p.client.ResumeFetchPartitions(map[string][]int32{p.name.topic: {p.name.partition}})
 }
 
-func (p *partition) run() {
+func (p *partition) handleRecords() {
 	defer close(p.ended)
 	defer p.stop()
 	for n := 0; ; n++ {

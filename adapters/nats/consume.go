@@ -71,7 +71,7 @@ type ConsumeOptions struct {
 // It goes on through interruptions of the connection, which reconnects as its options say; and returns an error when the
 // connection has been closed, when the consumer does not exist, or when it does not want each message acknowledged.
 func Consume(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) error {
-	c, err := open(ctx, source, handle, o)
+	c, err := newConsumption(ctx, source, handle, o)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return nil
@@ -101,7 +101,7 @@ type consumption struct {
 	log      *slog.Logger
 }
 
-func open(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) (*consumption, error) {
+func newConsumption(ctx context.Context, source Source, handle func(context.Context, inbox.Message) inbox.Verdict, o *ConsumeOptions) (*consumption, error) {
 	if source.JetStream == nil || handle == nil {
 		return nil, errors.New("natsjs: Consume needs a JetStream and a function that handles messages")
 	}

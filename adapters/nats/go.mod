@@ -2,11 +2,9 @@ module github.com/semel-dev/semel/adapters/nats
 
 go 1.26.0
 
-replace github.com/semel-dev/semel => ../..
-
 require (
 	github.com/nats-io/nats.go v1.55.0
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -28,7 +26,7 @@ require (
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	golang.org/x/crypto v0.57.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

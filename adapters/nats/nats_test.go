@@ -14,6 +14,7 @@ import (
 
 	natsjs "github.com/semel-dev/semel/adapters/nats"
 	"github.com/semel-dev/semel/inbox"
+	"github.com/semel-dev/semel/internal/claimtest"
 	"github.com/semel-dev/semel/internal/drivertest"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outbox"
@@ -142,9 +143,4 @@ func connect(tb testing.TB, addr string) jetstream.JetStream {
 	return js
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = claimtest.NoError

@@ -36,8 +36,8 @@ const (
 // on its own, because messages that were delivered before cannot be acknowledged afterwards.
 type Dial func() (*amqp.Connection, error)
 
-// open calls it.
-func (d Dial) open() (*amqp.Connection, error) {
+// connect opens a connection that does not connect again on its own.
+func (d Dial) connect() (*amqp.Connection, error) {
 	conn, err := d()
 	if err != nil {
 		return nil, fmt.Errorf("rabbitmq: connect: %w", err)
@@ -85,7 +85,7 @@ func Consume(ctx context.Context, source Source, handle func(context.Context, in
 		return err
 	}
 	defer c.running.Wait()
-	s, err := c.open(ctx)
+	s, err := c.openSession(ctx)
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func Consume(ctx context.Context, source Source, handle func(context.Context, in
 }
 
 // reopen connects again until it succeeds or ctx ends.
-func (c *consumption) reopen(ctx context.Context, err error) (*session, error) {
+func (c *consumption) reopen(ctx context.Context, err error) (*brokerSession, error) {
 	if ctx.Err() == nil {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "rabbitmq: interrupted; connecting again", slog.Any("error", err))
 	}
@@ -105,7 +105,7 @@ func (c *consumption) reopen(ctx context.Context, err error) (*session, error) {
 		if !waiting.Sleep(ctx, pause) {
 			break
 		}
-		s, err := c.open(ctx)
+		s, err := c.openSession(ctx)
 		if err == nil {
 			return s, nil
 		}
@@ -148,8 +148,8 @@ func newConsumption(source Source, handle func(context.Context, inbox.Message) i
 	}, nil
 }
 
-// session is one connection to the broker.
-type session struct {
+// brokerSession is one connection to the broker.
+type brokerSession struct {
 	conn       *amqp.Connection
 	channel    *amqp.Channel
 	closed     chan *amqp.Error
@@ -159,8 +159,8 @@ type session struct {
 // consumerTag is the consumer's name on its channel.
 const consumerTag = "semel"
 
-func (c *consumption) open(ctx context.Context) (*session, error) {
-	conn, err := c.source.Dial.open()
+func (c *consumption) openSession(ctx context.Context) (*brokerSession, error) {
+	conn, err := c.source.Dial.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (c *consumption) open(ctx context.Context) (*session, error) {
 	defer cancel()
 	// The client does not obey contexts. Without the connection, every wait ends: such as that for the leader of a quorum queue.
 	defer context.AfterFunc(ctx, func() { _ = hangUp(conn) })()
-	s := &session{conn: conn}
+	s := &brokerSession{conn: conn}
 	if s.channel, err = conn.Channel(); err == nil {
 		s.closed = s.channel.NotifyClose(make(chan *amqp.Error, 1))
 		err = s.channel.Qos(c.prefetch, 0, false)
@@ -192,7 +192,7 @@ func hangUp(conn *amqp.Connection) error {
 }
 
 // consume handles messages until ctx or the session ends, and returns why the session did.
-func (c *consumption) consume(ctx context.Context, s *session) error {
+func (c *consumption) consume(ctx context.Context, s *brokerSession) error {
 	alive, end := context.WithCancel(ctx)
 	defer end()
 	for {
@@ -215,7 +215,7 @@ func (c *consumption) consume(ctx context.Context, s *session) error {
 }
 
 // interrupted returns why the deliveries have ended.
-func (*consumption) interrupted(s *session) error {
+func (*consumption) interrupted(s *brokerSession) error {
 	err := errors.New("rabbitmq: the broker cancelled the consumer, as when the queue is deleted")
 	select {
 	case closed := <-s.closed:
@@ -228,7 +228,7 @@ func (*consumption) interrupted(s *session) error {
 }
 
 // finish gives back what no handler has begun, and waits for the others.
-func (c *consumption) finish(s *session) {
+func (c *consumption) finish(s *brokerSession) {
 	err := s.bounded(func() error {
 		err := s.channel.Cancel(consumerTag, true)
 		for d := range s.deliveries {
@@ -244,7 +244,7 @@ func (c *consumption) finish(s *session) {
 }
 
 // bounded gives the connection up when f waits too long for the broker.
-func (s *session) bounded(f func() error) error {
+func (s *brokerSession) bounded(f func() error) error {
 	defer time.AfterFunc(closeTimeout, func() { _ = hangUp(s.conn) }).Stop()
 	return f()
 }

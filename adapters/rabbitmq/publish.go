@@ -131,7 +131,7 @@ func (p *Publisher) connection(ctx context.Context) (*amqp.Connection, error) {
 	}
 	p.idle = nil
 	var err error
-	p.conn, err = p.dial.open()
+	p.conn, err = p.dial.connect()
 	return p.conn, err
 }
 

@@ -86,7 +86,7 @@ func (j *Jobs) InsertTx(
 	if err != nil {
 		return 0, err
 	}
-	return pgstore.JoinPgx(ctx, j.patient, tx, key, fp, func(ctx context.Context) (int64, error) {
+	return pgstore.Join(ctx, j.patient, pgstore.Pgx(tx), key, fp, func(ctx context.Context) (int64, error) {
 		inserted, err := client.InsertTx(ctx, tx, args, opts)
 		if err != nil {
 			return 0, fmt.Errorf("semelriver: insert the job: %w", err)
@@ -108,7 +108,7 @@ func (j *Jobs) Work(ctx context.Context, row *rivertype.JobRow, doInner func(con
 	if name == "" {
 		return doInner(job.With(ctx, keyOf(row, keyOfRow(row))))
 	}
-	return j.run(ctx, semel.Do[struct{}], row, name, func(ctx context.Context) error {
+	return j.workJob(ctx, semel.Do[struct{}], row, name, func(ctx context.Context) error {
 		err := doInner(ctx)
 		if _, snoozed := errors.AsType[*river.JobSnoozeError](err); snoozed {
 			err = semel.MarkReleased(err)
@@ -131,7 +131,7 @@ func WorkTx[T river.JobArgs](ctx context.Context, j *Jobs, job *river.Job[T], fn
 	if claim := semel.ClaimFrom(ctx); claim != nil && claim.Digest() == j.guard.Digest(keyOf(job.JobRow, name)) {
 		return errors.New("semelriver: WorkTx runs inside of the middleware, which claimed the job (let Options.Key return \"\" for its kind)")
 	}
-	return j.run(ctx, pgstoreDo, job.JobRow, name, func(ctx context.Context) error {
+	return j.workJob(ctx, pgstoreDo, job.JobRow, name, func(ctx context.Context) error {
 		tx := pgstore.TxFrom(ctx)
 		if err := fn(ctx, tx); err != nil {
 			return err
@@ -150,8 +150,8 @@ func pgstoreDo(
 	return pgstore.Do(ctx, g, k, fp, func(ctx context.Context, _ pgx.Tx) (struct{}, error) { return work(ctx) })
 }
 
-// run works a job and turns the verdict into what River understands.
-func (j *Jobs) run(ctx context.Context, do job.Do, row *rivertype.JobRow, name string, work func(context.Context) error) error {
+// workJob works a job and turns the verdict into what River understands.
+func (j *Jobs) workJob(ctx context.Context, do job.Do, row *rivertype.JobRow, name string, work func(context.Context) error) error {
 	v := job.Run(ctx, do, j.guard, keyOf(row, name), semel.FingerprintOf([]byte(row.Kind), row.EncodedArgs), work)
 	switch v.Act {
 	case job.Done:

@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Children(map[string]storetest.Verb{"work": workUntilKilled, "storm": stormWorker})
+	storetest.Children(map[string]func(context.Context, []string) error{"work": workUntilKilled, "storm": stormWorker})
 	goleak.VerifyTestMain(m)
 }
 

@@ -2,11 +2,9 @@ module github.com/semel-dev/semel/adapters/watermill
 
 go 1.26.0
 
-replace github.com/semel-dev/semel => ../..
-
 require (
 	github.com/ThreeDotsLabs/watermill v1.5.1
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
 	go.uber.org/goleak v1.3.0
 	modernc.org/sqlite v1.60.1
 )

@@ -18,7 +18,7 @@ import (
 
 	semelenvoy "github.com/semel-dev/semel/adapters/envoy"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/rules"
 )
 
