@@ -2,8 +2,6 @@ module github.com/semel-dev/semel/examples/adopt
 
 go 1.26.0
 
-replace github.com/semel-dev/semel => ../..
-
 require (
 	connectrpc.com/connect v1.19.1
 	github.com/gin-gonic/gin v1.12.0
@@ -11,7 +9,9 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/gorilla/mux v1.8.1
 	github.com/labstack/echo/v4 v4.16.0
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
+	github.com/semel-dev/semel/check v0.1.0
+	github.com/semel-dev/semel/proof v0.1.0
 	go.uber.org/goleak v1.3.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
@@ -19,7 +19,7 @@ require (
 
 require (
 	github.com/anishathalye/porcupine v1.3.1 // indirect
-	github.com/jinzhu/inflection v1.0.0 // indirect
+	github.com/semel-dev/semel/gateway v0.1.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
 
@@ -79,7 +79,7 @@ require (
 	github.com/pelletier/go-toml/v2 v2.2.4 // indirect
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.59.0 // indirect
-	github.com/semel-dev/semel/semelgrpc v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel/semelgrpc v0.1.0
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/ugorji/go/codec v1.3.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
@@ -92,5 +92,3 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )
-
-replace github.com/semel-dev/semel/semelgrpc => ../../semelgrpc

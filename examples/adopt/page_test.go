@@ -10,7 +10,7 @@ import (
 // ran lists the files whose code runs in tests.
 var ran = []string{
 	"*_test.go", "../../adapters/*/*_test.go", "../../semelgrpc/example_test.go", "../rules/*.yaml",
-	"../../internal/integration/apps/express/testdata/*",
+	"../../proof/integration/apps/express/testdata/*",
 }
 
 // TestPage: each block of docs/adopt.md is part of what runs, unless its section says that it was read only.

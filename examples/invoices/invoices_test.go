@@ -2,7 +2,6 @@ package invoices_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -65,70 +64,6 @@ func invoiceForm() url.Values {
 	return url.Values{"customer_id": {"1"}, "amount": {"1 250,50"}, "currency": {"SEK"}, "note": {"Bread"}}
 }
 
-// A page says what was done to it, not what another tab of the browser did to
-// another one.
-func TestFlashIsForItsPage(t *testing.T) {
-	t.Parallel()
-	app := open(t)
-	var flashes []*http.Cookie
-	for range 2 {
-		w := send(t, app, http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
-		for _, c := range w.Result().Cookies() {
-			if c.Name == "flash" {
-				flashes = append(flashes, c)
-			}
-		}
-	}
-	if len(flashes) != 2 {
-		t.Fatalf("got %d flashes, want one for each invoice", len(flashes))
-	}
-	show := func(page string, flash *http.Cookie) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, page, http.NoBody)
-		r.AddCookie(flash)
-		w := httptest.NewRecorder()
-		app.Handler().ServeHTTP(w, r)
-		return w
-	}
-	// The second tab was redirected first, so its cookie is the one that is left.
-	other := show("/invoices/1", flashes[1])
-	if strings.Contains(other.Body.String(), "created.") || strings.Contains(other.Header().Get("Set-Cookie"), "flash") {
-		t.Errorf("the page of the first invoice speaks of the second, or spends its sentence: %q", other.Header().Get("Set-Cookie"))
-	}
-	if own := show("/invoices/2", flashes[1]); !strings.Contains(own.Body.String(), "0002 created.") {
-		t.Errorf("the page of the second invoice says nothing:\n%s", own.Body)
-	}
-}
-
-func TestCookiesAreKeptFromScripts(t *testing.T) {
-	t.Parallel()
-	w := send(t, open(t), http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
-	cookies := w.Result().Cookies()
-	if len(cookies) != 2 {
-		t.Fatalf("got %d cookies, want sessionid and flash", len(cookies))
-	}
-	for _, c := range cookies {
-		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" {
-			t.Errorf("cookie %s: want HttpOnly, SameSite=Lax, Path=/: %s", c.Name, c)
-		}
-	}
-}
-
-func TestOverpaidIsVisible(t *testing.T) {
-	t.Parallel()
-	app := open(t)
-	send(t, app, http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
-	for _, want := range []string{">open<", ">paid<", ">overpaid<"} {
-		if page := send(t, app, http.MethodGet, "/invoices/1", "", "").Body.String(); !strings.Contains(page, want) {
-			t.Errorf("invoice page lacks %q:\n%s", want, page)
-		}
-		send(t, app, http.MethodPost, "/invoices/1/payments", formMedia, "amount=1250.50&method=card")
-	}
-	page := send(t, app, http.MethodGet, "/invoices/1", "", "").Body.String()
-	if want := "2\u00a0501.00 SEK"; !strings.Contains(page, want) {
-		t.Errorf("three payments of one invoice: page lacks the overpaid %q:\n%s", want, page)
-	}
-}
-
 func TestReset(t *testing.T) {
 	t.Parallel()
 	app := open(t)
@@ -160,30 +95,6 @@ func TestOpenKeepsWhatTheFileHolds(t *testing.T) {
 	}
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(found) == 0 || found[0] != path {
 		t.Errorf("files: %q, want %q among them", found, path)
-	}
-}
-
-func TestOpenSaysWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "absent", "invoices.db")
-	app, err := invoices.Open(path, nil)
-	if err == nil {
-		_ = app.Close()
-		t.Fatal("opened a file in a directory that does not exist")
-	}
-	if !strings.Contains(err.Error(), path) {
-		t.Errorf("error %q does not name the file", err)
-	}
-}
-
-func TestCountsAPI(t *testing.T) {
-	t.Parallel()
-	app := open(t)
-	send(t, app, http.MethodPost, "/invoices", formMedia, invoiceForm().Encode())
-	var got map[string]int
-	must(t, json.Unmarshal(send(t, app, http.MethodGet, "/api/counts", "", "").Body.Bytes(), &got))
-	if diff := cmp.Diff(got, map[string]int{"invoices": 1, "payments": 0, "customers": 3, "emails": 1}); diff != "" {
-		t.Errorf("counts (-got +want):\n%s", diff)
 	}
 }
 

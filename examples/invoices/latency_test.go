@@ -13,43 +13,6 @@ import (
 	"github.com/semel-dev/semel/examples/invoices"
 )
 
-func TestEveryCreateTakesTheLatency(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name    string
-		latency time.Duration
-		want    time.Duration
-	}{
-		{"default", 0, 300 * time.Millisecond},
-		{"given", 2 * time.Second, 2 * time.Second},
-		{"none", -1, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				app := openWith(t, "", &invoices.Options{Latency: tt.latency})
-				for path, body := range map[string]string{
-					"/invoices": invoiceForm().Encode(), "/customers": "name=E&email=e@example.com",
-				} {
-					start := time.Now()
-					if w := send(t, app, http.MethodPost, path, formMedia, body); w.Code != http.StatusSeeOther {
-						t.Fatalf("%s: got %d", path, w.Code)
-					}
-					if got := time.Since(start); got != tt.want {
-						t.Errorf("%s: took %v of fake time, want %v", path, got, tt.want)
-					}
-				}
-				start := time.Now()
-				send(t, app, http.MethodGet, "/invoices", "", "")
-				if got := time.Since(start); got != 0 {
-					t.Errorf("reading took %v of fake time, want none", got)
-				}
-			})
-		})
-	}
-}
-
 // A client that leaves does not stop the work; its second try makes a second invoice.
 func TestTheWorkGoesOnWhenTheClientHasGone(t *testing.T) {
 	t.Parallel()

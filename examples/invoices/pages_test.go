@@ -3,7 +3,6 @@ package invoices_test
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -124,57 +123,6 @@ func checkPage(t *testing.T, page string) {
 	}
 }
 
-func TestInvoiceFormKeepsWhatWasTyped(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		field, value, message string
-	}{
-		{"customer_id", "99", "Choose a customer from the list."},
-		{"customer_id", "", "Choose a customer from the list."},
-		{"amount", "", "Enter an amount."},
-		{"amount", "1,250", "Use digits and at most two decimals, such as 1250.50 or 1\u00a0250,50."},
-		{"amount", "-5", "The amount must be more than zero."},
-		{"amount", "0", "The amount must be more than zero."},
-		{"amount", "1000000000.01", "The amount must be at most 1 000 000 000.00."},
-		{"amount", strings.Repeat("9", 40), "The amount must be at most 1 000 000 000.00."},
-		{"currency", "XXX", "Choose a currency from the list."},
-		{"note", strings.Repeat("n", 2001), "The note must be at most 2000 characters."},
-	}
-	app := open(t)
-	for _, tt := range tests {
-		t.Run(tt.field+" "+tt.value[:min(len(tt.value), 12)], func(t *testing.T) {
-			t.Parallel()
-			form := invoiceForm()
-			form.Set(tt.field, tt.value)
-			w := send(t, app, http.MethodPost, "/invoices", formMedia, form.Encode())
-			page := w.Body.String()
-			if w.Code != http.StatusUnprocessableEntity {
-				t.Fatalf("got %d, want 422", w.Code)
-			}
-			if strings.Count(page, tt.message) != 2 {
-				t.Errorf("want %q in the summary and at the field:\n%s", tt.message, page)
-			}
-			kept := map[string]string{
-				"customer_id": `<option value="1" selected>`,
-				"amount":      `value="1 250,50"`,
-				"currency":    `<option selected>SEK`,
-				"note":        "\nBread</textarea>",
-			}
-			delete(kept, tt.field)
-			for field, want := range kept {
-				if !strings.Contains(page, want) {
-					t.Errorf("%s was not kept: no %q in\n%s", field, want, page)
-				}
-			}
-		})
-	}
-	t.Cleanup(func() {
-		if got := counts(t, app).Invoices; got != 0 {
-			t.Errorf("refused forms made %d invoices", got)
-		}
-	})
-}
-
 func TestPagesEscapeWhatPeopleType(t *testing.T) {
 	t.Parallel()
 	const attack = `</textarea></p><script>alert(1)</script>"'&`
@@ -200,47 +148,6 @@ func TestPagesEscapeWhatPeopleType(t *testing.T) {
 			t.Errorf("the text is not on the page:\n%s", page)
 		}
 		checkPage(t, page)
-	}
-}
-
-func TestBannerSaysItsToneInMoreThanColour(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		tone         invoices.Tone
-		class, glyph string
-	}{
-		{invoices.ToneNeutral, "banner-neutral", ">i<"},
-		{invoices.ToneWarning, "banner-warning", ">!<"},
-		{invoices.ToneGood, "banner-good", ">✓<"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.class, func(t *testing.T) {
-			t.Parallel()
-			app := openWith(t, "", &invoices.Options{Banner: "Which copy this is", BannerTone: tt.tone})
-			page := send(t, app, http.MethodGet, "/invoices", "", "").Body.String()
-			for _, want := range []string{"Which copy this is", tt.class, tt.glyph} {
-				if !strings.Contains(page, want) {
-					t.Errorf("page lacks %q", want)
-				}
-			}
-		})
-	}
-	if page := send(t, open(t), http.MethodGet, "/invoices", "", "").Body.String(); strings.Contains(page, "<aside") {
-		t.Error("a banner without text")
-	}
-}
-
-// TestIcon: a page without one makes browsers ask for /favicon.ico and complain.
-func TestIcon(t *testing.T) {
-	t.Parallel()
-	app := open(t)
-	named := regexp.MustCompile(`<link rel="icon" href="([^"]+)"`).FindStringSubmatch(send(t, app, http.MethodGet, "/invoices", "", "").Body.String())
-	if named == nil {
-		t.Fatal("the page names no icon")
-	}
-	w := send(t, app, http.MethodGet, named[1], "", "")
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/svg+xml" {
-		t.Errorf("got %d, %q", w.Code, w.Header().Get("Content-Type"))
 	}
 }
 

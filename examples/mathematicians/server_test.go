@@ -15,8 +15,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/semel-dev/semel/examples/mathematicians"
 )
 
@@ -292,29 +290,6 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-func TestPathsAndMethods(t *testing.T) {
-	t.Parallel()
-	a := fresh(t)
-	for _, test := range []struct {
-		method, path string
-		status       int
-	}{
-		{http.MethodGet, "/api/mathematicians/1", 400},
-		{http.MethodGet, "/api/mathematicians/x%00", 400},
-		{http.MethodGet, "/api/mathematicians/017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 404},
-		{http.MethodGet, "/api/papers/017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 404},
-		{http.MethodGet, "/api/mathematicians/017f22e2-79b0-7cc3-98c4-dc0c0c07398f/papers", 404},
-		{http.MethodGet, "/api/mathematicians?after=7", 400},
-		{http.MethodGet, "/api/nothing", 404},
-		{http.MethodDelete, "/api/mathematicians", 405},
-		{http.MethodPut, "/api/mathematicians/017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 404},
-	} {
-		if got := a.ask(test.method, test.path, jsonType, named("Ada")); got.Status != test.status {
-			t.Errorf("%s %s: got %d %s, want %d", test.method, test.path, got.Status, got.Body, test.status)
-		}
-	}
-}
-
 // PUT may be repeated; with If-Match it changes only what the caller has seen.
 func TestPut(t *testing.T) {
 	t.Parallel()
@@ -347,59 +322,6 @@ func TestPut(t *testing.T) {
 	if got := a.get(path); got.Header.Get("ETag") != `"4"` || got.lastName(t) != "Countess" {
 		t.Errorf("got %s %s", got.Header.Get("ETag"), got.Body)
 	}
-}
-
-// Lists have pages that together hold every row once; children are those of their parent.
-func TestLists(t *testing.T) {
-	t.Parallel()
-	a := fresh(t)
-	var want []string
-	for i := range 103 {
-		id := a.newID("mathematicians")
-		want = append(want, id)
-		a.post("/api/mathematicians", person(id, fmt.Sprint("Nicolas ", i)))
-	}
-	uniques := func(path, list string) (got []string) {
-		for path != "" {
-			page := a.get(path).decode(t)
-			rows, _ := page[list].([]any)
-			for _, row := range rows {
-				got = append(got, row.(map[string]any)["unique"].(string))
-			}
-			next, _ := page["_links"].(map[string]any)["next"].(map[string]any)
-			path, _ = next["href"].(string)
-		}
-		return got
-	}
-	if diff := cmp.Diff(want, uniques("/api/mathematicians", "mathematicians")); diff != "" {
-		t.Errorf("list (-want +got):\n%s", diff)
-	}
-	papers := map[string][]string{}
-	for _, author := range want[:2] {
-		for range 2 {
-			id := a.newID("papers")
-			papers[author] = append(papers[author], id)
-			a.post("/api/papers", fmt.Sprintf(`{"unique":%q,"author":%q,"title":"T"}`, id, author))
-		}
-	}
-	for _, author := range want[:3] {
-		if diff := cmp.Diff(papers[author], uniques("/api/mathematicians/"+author+"/papers", "papers")); diff != "" {
-			t.Errorf("papers (-want +got):\n%s", diff)
-		}
-	}
-}
-
-// More ids than may wait are refused, and told so; used ones make room.
-func TestHandoutsAreBounded(t *testing.T) {
-	t.Parallel()
-	a := serve(t, filepath.Join(t.TempDir(), "m.db"), &mathematicians.Options{MaxUnused: 2})
-	id := a.newID("mathematicians")
-	a.newID("papers")
-	if got := a.get("/api/mathematicians/new"); got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" {
-		t.Errorf("got %d %s", got.Status, got.Body)
-	}
-	a.post("/api/mathematicians", person(id, "Ada"))
-	a.newID("mathematicians")
 }
 
 // Whatever is answered or logged, the rows' own numbers are not in it.

@@ -99,7 +99,7 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		fault, over := f.take()
+		fault, over := f.next()
 		switch fault.Mode {
 		case FaultDelay:
 			if !wait(r, time.Duration(fault.Milliseconds)*time.Millisecond, over) {
@@ -135,8 +135,8 @@ func (f *Faults) set(fault Fault) {
 	f.fault, f.over = fault, make(chan struct{})
 }
 
-// take counts a request and returns what is to happen to it, and a channel that is closed when another fault is set.
-func (f *Faults) take() (Fault, <-chan struct{}) {
+// next counts a request and returns what is to happen to it, and a channel that is closed when another fault is set.
+func (f *Faults) next() (Fault, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests++

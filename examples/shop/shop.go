@@ -58,13 +58,13 @@ func Open(ctx context.Context, dir string, opts *Options) (*Shop, error) {
 	if s.db, err = openDatabase(ctx, dir); err != nil {
 		return nil, err
 	}
-	if err := s.open(ctx); err != nil {
+	if err := s.openRecords(ctx); err != nil {
 		return nil, errors.Join(err, s.Close()) //nolint:contextcheck // closing is not the caller's to cancel
 	}
 	return s, nil
 }
 
-func (s *Shop) open(ctx context.Context) error {
+func (s *Shop) openRecords(ctx context.Context) error {
 	var err error
 	if s.store, err = sqlitetx.Open(ctx, s.db.db, &sqlitetx.Options{Logger: s.opts.Logger}); err != nil {
 		return fmt.Errorf("open the records: %w", err)

@@ -9,11 +9,8 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,48 +141,6 @@ func TestALineFindsTheOrderByTheIDThatTheClientMade(t *testing.T) {
 	}
 }
 
-func TestTheFormTakesItsKeyFromTheField(t *testing.T) {
-	t.Parallel()
-	c := setup(t)
-	form := url.Values{shop.KeyField: {"k"}, "customer": {"Ada"}}.Encode()
-	_, _, first := c.send(http.MethodPost, "/orders", "", formIs, form)
-	status, _, second := c.send(http.MethodPost, "/orders", "", formIs, form)
-	if status != http.StatusSeeOther || first.Get("Location") == "" || second.Get("Location") != first.Get("Location") {
-		t.Errorf("got %d to %q, want 303 to %q", status, second.Get("Location"), first.Get("Location"))
-	}
-	c.send(http.MethodPost, "/orders", "", formIs, "customer=Ada") // unprotected
-	if got, want := c.counts(), [2]int{2, 0}; got != want {
-		t.Errorf("orders, lines: got %v, want %v", got, want)
-	}
-}
-
-func TestWhatIsWrongIsSaid(t *testing.T) {
-	t.Parallel()
-	c := setup(t)
-	tests := []struct {
-		name, path, body string
-		status           int
-		want             string
-	}{
-		{"no customer", "/api/orders", `{}`, 422, "customer"},
-		{"id", "/api/orders", `{"customer":"Ada","id":"7"}`, 422, "UUID"},
-		{"note", "/api/orders", `{"customer":"Ada","note":"` + strings.Repeat("n", 501) + `"}`, 422, "note"},
-		{"no JSON", "/api/orders", `<xml/>`, 422, "JSON"},
-		{"no line", "/api/orders/x/lines", `7`, 422, "JSON"},
-		{"item", "/api/orders/x/lines", `{}`, 422, "item"},
-		{"quantity", "/api/orders/x/lines", `{"item":"tea","quantity":0}`, 422, "quantity"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			status, text, _ := c.send(http.MethodPost, tt.path, "key "+tt.name, jsonIs, tt.body)
-			if status != tt.status || !strings.Contains(text, tt.want) {
-				t.Errorf("got %d %s, want %d with %q", status, text, tt.status, tt.want)
-			}
-		})
-	}
-}
-
 func TestSigningInAgainKeepsTheIntent(t *testing.T) {
 	t.Parallel()
 	c := setup(t)
@@ -254,100 +209,6 @@ func TestFaults(t *testing.T) {
 				t.Errorf("state: got %s, want %s and no fault left", state, want)
 			}
 		})
-	}
-}
-
-func TestAnotherFaultEndsADelay(t *testing.T) {
-	t.Parallel()
-	c := setup(t)
-	c.send(http.MethodPost, "/faults", "", jsonIs, `{"mode":"delay","ms":60000,"count":1}`)
-	answered := make(chan int, 1)
-	go func() {
-		status, _, _ := c.send(http.MethodPost, "/api/orders", "k", jsonIs, `{"customer":"Ada"}`)
-		answered <- status
-	}()
-	for state := ""; !strings.Contains(state, `"requests":1`); {
-		_, state, _ = c.send(http.MethodGet, "/faults", "", "", "")
-	}
-	c.send(http.MethodPost, "/faults", "", jsonIs, `{}`)
-	select {
-	case status := <-answered:
-		if status != http.StatusCreated {
-			t.Errorf("the delayed attempt: got %d, want 201", status)
-		}
-	case <-time.After(40 * time.Second):
-		t.Error("the delayed attempt still waits")
-	}
-}
-
-func TestAFaultThatIsNoneIsRefused(t *testing.T) {
-	t.Parallel()
-	c := setup(t)
-	for _, body := range []string{`{"mode":"fire"}`, `{"ms":60001}`, `{"count":-1}`, `x`} {
-		if status, _, _ := c.send(http.MethodPost, "/faults", "", jsonIs, body); status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: got %d, want 422", body, status)
-		}
-	}
-}
-
-func TestPagesAndAssets(t *testing.T) {
-	t.Parallel()
-	assets := t.TempDir()
-	if err := os.WriteFile(filepath.Join(assets, "bundle.js"), []byte("bundle"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	app, err := shop.Open(t.Context(), t.TempDir(), &shop.Options{Assets: assets})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer app.Close()
-	for path, want := range map[string]string{"/": "<h1>", "/style.css": "main", "/assets/bundle.js": "bundle", "/.well-known/idempotency": "Idempotency-Key"} {
-		w := httptest.NewRecorder()
-		app.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s: got %d %s, want %q", path, w.Code, w.Body, want)
-		}
-	}
-}
-
-func TestOpenSaysWhatToDo(t *testing.T) {
-	t.Parallel()
-	_, err := shop.Open(t.Context(), filepath.Join(t.TempDir(), "absent"), nil)
-	if err == nil || !strings.Contains(err.Error(), "-dir") {
-		t.Errorf("got %v, want an error that names -dir", err)
-	}
-}
-
-// The first page leads to every way to order, and says whose account it is.
-func TestHome(t *testing.T) {
-	t.Parallel()
-	c := setup(t)
-	home := func() string {
-		_, page, _ := c.send(http.MethodGet, "/", "", "", "")
-		return page
-	}
-	page := home()
-	for _, want := range []string{"/form.html", "/fetch.html", "/offline.html", "as a guest", "/sign-in", "/sign-out"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("a guest's first page lacks %q:\n%s", want, page)
-		}
-	}
-	for _, link := range []string{"/form.html", "/fetch.html", "/offline.html"} {
-		if status, _, _ := c.send(http.MethodGet, link, "", "", ""); status != http.StatusOK {
-			t.Errorf("%s: got %d, want 200", link, status)
-		}
-	}
-	c.send(http.MethodPost, "/sign-in", "", formIs, "account=ada")
-	if page := home(); !strings.Contains(page, "<strong>ada</strong>") || strings.Contains(page, `action="/sign-in"`) {
-		t.Errorf("the first page does not say that ada is signed in:\n%s", page)
-	}
-	c.send(http.MethodPost, "/sign-out", "", formIs, "")
-	if page := home(); strings.Contains(page, "/form.html") || strings.Contains(page, "/sign-out") {
-		t.Errorf("signed out, the first page offers what cannot be done:\n%s", page)
-	}
-	status, refusal, header := c.send(http.MethodPost, "/orders", "", formIs, "customer=Ada")
-	if status != http.StatusUnauthorized || !strings.HasPrefix(header.Get("Content-Type"), "text/html") || !strings.Contains(refusal, `<a href="/">Sign in</a>`) {
-		t.Errorf("an order without a session: got %d, want 401 and a page that leads to signing in:\n%s", status, refusal)
 	}
 }
 

@@ -17,17 +17,13 @@ import (
 	"github.com/semel-dev/semel/examples/invoices"
 	"github.com/semel-dev/semel/examples/invoices/cleanup"
 	"github.com/semel-dev/semel/examples/invoices/protected"
-	_ "github.com/semel-dev/semel/internal/dedupe" // the test builds the command of this: its result is that of this state
+	"github.com/semel-dev/semel/internal/claimtest"
+	_ "github.com/semel-dev/semel/schema/dedupe" // the test builds the command of this: its result is that of this state
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = claimtest.NoError
 
 // story is a database that customers and the commands of the README change.
 type story struct {

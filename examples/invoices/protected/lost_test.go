@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,62 +20,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel/examples/invoices/protected"
-	"github.com/semel-dev/semel/examples/invoices/tallybook"
 )
-
-// cut is a proxy that loses the first answers to POST requests on their way.
-func cut(t *testing.T, at *place, answers int) *place {
-	t.Helper()
-	target, err := url.Parse(at.url)
-	must(t, err)
-	lost := make(chan struct{}, answers)
-	transport := &http.Transport{DisableKeepAlives: true}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
-		Transport: transport,
-		ModifyResponse: func(r *http.Response) error {
-			if r.Request.Method != http.MethodPost {
-				return nil
-			}
-			select {
-			case lost <- struct{}{}:
-				panic(http.ErrAbortHandler)
-			default:
-				return nil
-			}
-		},
-	}
-	server := httptest.NewServer(proxy)
-	t.Cleanup(server.Close)
-	return &place{app: at.app, url: server.URL, protected: at.protected}
-}
-
-// TestLostAnswer: the answer is lost twice, and the same is sent again until
-// one arrives (promises 2 and 7).
-func TestLostAnswer(t *testing.T) {
-	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
-		person := cut(t, at, 2).visitor(t)
-		form := person.fill(t, "/invoices/new", invoiceForm())
-		until(t, func() (*reply, error) { return form.press(t.Context()) })
-		program := cut(t, at, 2).visitor(t)
-		until(t, func() (*reply, error) { return program.call(t.Context(), "/api/invoices", "one-wish", invoiceJSON) })
-		want(t, at, tallybook.Counts{Invoices: 6, Customers: 3, Emails: 6},
-			tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
-		)
-	})
-}
-
-// until tries again until there is an answer; the first two get none.
-func until(t *testing.T, try func() (*reply, error)) {
-	t.Helper()
-	for attempt := range 3 {
-		got, err := try()
-		if lost := err != nil; lost != (attempt < 2) {
-			t.Fatalf("attempt %d: %v, %v", attempt, got, err)
-		}
-	}
-}
 
 // TestRestart: forms and keys outlive the process.
 func TestRestart(t *testing.T) {

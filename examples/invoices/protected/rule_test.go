@@ -23,7 +23,7 @@ func TestOneCustomerPerEmail(t *testing.T) {
 		"hi": "इस ई-मेल पते वाला ग्राहक पहले से मौजूद है।",
 		"zh": "已有客户使用该电子邮箱。",
 	}
-	inBothCopies(t, func(t *testing.T, at *place) {
+	inBothCopies(t, func(t *testing.T, at *servedApp) {
 		for language, sentence := range said {
 			person := at.visitor(t)
 			person.language = language
@@ -68,7 +68,7 @@ func TestOneCustomerPerEmail(t *testing.T) {
 // TestManyAddOneCustomer: sixteen people at once, each with a wish of their own.
 func TestManyAddOneCustomer(t *testing.T) {
 	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
+	inBothCopies(t, func(t *testing.T, at *servedApp) {
 		program := at.visitor(t)
 		created := 0
 		for _, got := range atOnce(t, callers, func(ctx context.Context, i int) (*reply, error) {
@@ -88,7 +88,7 @@ func TestManyAddOneCustomer(t *testing.T) {
 // TestOnePaymentPerReference: a bank statement is imported again, under other keys.
 func TestOnePaymentPerReference(t *testing.T) {
 	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
+	inBothCopies(t, func(t *testing.T, at *servedApp) {
 		program := at.visitor(t)
 		program.language = "sv"
 		program.mustCall(t, "/api/invoices", "invoice", invoiceJSON)
@@ -117,7 +117,7 @@ func TestOnePaymentPerReference(t *testing.T) {
 // TestNothingOverpays: 150 are due, and sixteen people pay 100 at once.
 func TestNothingOverpays(t *testing.T) {
 	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
+	inBothCopies(t, func(t *testing.T, at *servedApp) {
 		program := at.visitor(t)
 		program.mustCall(t, "/api/invoices", "invoice", invoiceJSON)
 		statuses := map[int]int{}

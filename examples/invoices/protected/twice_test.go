@@ -16,7 +16,7 @@ const callers = 16
 
 // want compares what is stored: so many of it in the naive copy, one in the
 // protected one.
-func want(t *testing.T, at *place, naive, one tallybook.Counts) {
+func want(t *testing.T, at *servedApp, naive, one tallybook.Counts) {
 	t.Helper()
 	expected := naive
 	if at.protected {
@@ -50,7 +50,7 @@ func TestManyClicks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inBothCopies(t, func(t *testing.T, at *place) {
+			inBothCopies(t, func(t *testing.T, at *servedApp) {
 				form := at.visitor(t).fill(t, tt.page, tt.typed)
 				places := map[string]bool{}
 				for _, got := range atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) { return form.press(ctx) }) {
@@ -71,7 +71,7 @@ func TestManyClicks(t *testing.T) {
 // TestManyClicksOnAPayment: the payment is made once, and its receipt is sent once.
 func TestManyClicksOnAPayment(t *testing.T) {
 	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
+	inBothCopies(t, func(t *testing.T, at *servedApp) {
 		person := at.visitor(t)
 		invoice := person.fill(t, "/invoices/new", invoiceForm()).send(t).where()
 		form := person.fill(t, invoice, url.Values{"amount": {"50"}, "method": {"card"}})
@@ -91,7 +91,7 @@ func TestReload(t *testing.T) {
 		"hi":             "आपने इसे एक से अधिक बार भेजा; यह केवल एक बार सहेजा गया।",
 		"zh-CN":          "您多次提交了此表单，但只保存了一次。",
 	}
-	inBothCopies(t, func(t *testing.T, at *place) {
+	inBothCopies(t, func(t *testing.T, at *servedApp) {
 		for language, sentence := range said {
 			person := at.visitor(t)
 			person.language = language
@@ -112,58 +112,6 @@ func TestReload(t *testing.T) {
 			tallybook.Counts{Invoices: 4, Customers: 3, Emails: 4},
 		)
 	})
-}
-
-// TestBackAndEdit: another content is another wish; the same one is not.
-func TestBackAndEdit(t *testing.T) {
-	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
-		form := at.visitor(t).fill(t, "/invoices/new", invoiceForm())
-		first := form.send(t).where()
-		edited := form.with(url.Values{"amount": {"151.00"}}).send(t).where()
-		if first == edited {
-			t.Errorf("the edited form led to the first invoice, %s", first)
-		}
-		if back := form.send(t).where(); at.protected != (back == first) {
-			t.Errorf("the first form again led to %s, the first time to %s", back, first)
-		}
-		want(t, at, tallybook.Counts{Invoices: 3, Customers: 3, Emails: 3},
-			tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
-		)
-	})
-}
-
-// TestTwoTabs: two renderings of a form are two wishes; a duplicated tab is one.
-func TestTwoTabs(t *testing.T) {
-	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
-		person := at.visitor(t)
-		left := person.fill(t, "/invoices/new", invoiceForm())
-		right := person.fill(t, "/invoices/new", invoiceForm())
-		tabs := []*filled{left, left, right}
-		atOnce(t, len(tabs), func(ctx context.Context, i int) (*reply, error) { return tabs[i].press(ctx) })
-		want(t, at, tallybook.Counts{Invoices: 3, Customers: 3, Emails: 3},
-			tallybook.Counts{Invoices: 2, Customers: 3, Emails: 2},
-		)
-	})
-}
-
-// TestRefusedFormAgain: a form with something wrong in it can be fixed and
-// sent; what was wrong stays so.
-func TestRefusedFormAgain(t *testing.T) {
-	t.Parallel()
-	at := open(t)
-	form := at.visitor(t).fill(t, "/invoices/new", invoiceForm())
-	wrong := form.with(url.Values{"amount": {"much"}})
-	for range 2 {
-		if got := wrong.send(t); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.text, `value="much"`) {
-			t.Errorf("got %d: %s", got.StatusCode, got.text)
-		}
-	}
-	if got := form.send(t); got.StatusCode != http.StatusSeeOther {
-		t.Errorf("fixed: got %d: %s", got.StatusCode, got.text)
-	}
-	want(t, at, tallybook.Counts{}, tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1})
 }
 
 // TestFormsOfOthers: a token is worth something to its reader only, and a form
@@ -207,40 +155,6 @@ func TestWithoutCookies(t *testing.T) {
 		}
 	}
 	want(t, at, tallybook.Counts{}, tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1})
-}
-
-// TestAPI: sixteen at once, a late retry, another payload, and no key.
-func TestAPI(t *testing.T) {
-	t.Parallel()
-	inBothCopies(t, func(t *testing.T, at *place) {
-		program := at.visitor(t)
-		numbers := map[any]bool{}
-		for _, got := range atOnce(t, callers, func(ctx context.Context, _ int) (*reply, error) {
-			return program.call(ctx, "/api/invoices", "one-wish", invoiceJSON)
-		}) {
-			numbers[got.member(t, "number")] = true
-		}
-		late := program.mustCall(t, "/api/invoices", "one-wish", invoiceJSON)
-		numbers[late.member(t, "number")] = true
-		if late.StatusCode != http.StatusCreated || at.protected != (late.Header.Get("Idempotent-Replayed") == "true") {
-			t.Errorf("late: got %d %v", late.StatusCode, late.Header)
-		}
-		if at.protected != (len(numbers) == 1) {
-			t.Errorf("%d invoices were announced: %v", len(numbers), numbers)
-		}
-		refusals := map[string]int{"one-wish": http.StatusUnprocessableEntity, "": http.StatusBadRequest}
-		for key, status := range refusals {
-			if !at.protected {
-				status = http.StatusCreated
-			}
-			if got := program.mustCall(t, "/api/invoices", key, `{"customer_id":2,"amount_cents":1}`); got.StatusCode != status {
-				t.Errorf("key %q with another payload: got %d, want %d: %s", key, got.StatusCode, status, got.text)
-			}
-		}
-		want(t, at, tallybook.Counts{Invoices: callers + 3, Customers: 3, Emails: callers + 3},
-			tallybook.Counts{Invoices: 1, Customers: 3, Emails: 1},
-		)
-	})
 }
 
 // TestOtherCallersKeys: one key of two callers is two intents (promise 5).

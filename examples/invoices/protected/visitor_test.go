@@ -14,10 +14,12 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
 	"github.com/semel-dev/semel/examples/invoices"
 	"github.com/semel-dev/semel/examples/invoices/protected"
 	"github.com/semel-dev/semel/examples/invoices/tallybook"
-	"github.com/semel-dev/semel/internal/check/webform"
 	"github.com/semel-dev/semel/internal/claimtest"
 )
 
@@ -30,7 +32,7 @@ type application interface {
 
 // inBothCopies runs a test on the naive application, which shows that a test can
 // fail, and on the protected one.
-func inBothCopies(t *testing.T, test func(t *testing.T, at *place)) {
+func inBothCopies(t *testing.T, test func(t *testing.T, at *servedApp)) {
 	t.Run("naive", func(t *testing.T) {
 		t.Parallel()
 		app, err := invoices.Open("", &invoices.Options{Latency: -1})
@@ -43,7 +45,7 @@ func inBothCopies(t *testing.T, test func(t *testing.T, at *place)) {
 	})
 }
 
-func open(t *testing.T) *place {
+func open(t *testing.T) *servedApp {
 	t.Helper()
 	app, err := protected.Open("", nil)
 	must(t, err)
@@ -52,14 +54,14 @@ func open(t *testing.T) *place {
 	return at
 }
 
-// place is an application on the network.
-type place struct {
+// servedApp is an application on the network.
+type servedApp struct {
 	app       application
 	url       string
 	protected bool
 }
 
-func serve(t *testing.T, app application) *place {
+func serve(t *testing.T, app application) *servedApp {
 	t.Helper()
 	server := httptest.NewServer(app.Handler())
 	t.Cleanup(func() {
@@ -68,10 +70,10 @@ func serve(t *testing.T, app application) *place {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &place{app: app, url: server.URL}
+	return &servedApp{app: app, url: server.URL}
 }
 
-func (p *place) counts(t *testing.T) tallybook.Counts {
+func (p *servedApp) counts(t *testing.T) tallybook.Counts {
 	t.Helper()
 	counts, err := p.app.Counts(t.Context())
 	must(t, err)
@@ -85,7 +87,7 @@ type visitor struct {
 	language string
 }
 
-func (p *place) visitor(t *testing.T) *visitor {
+func (p *servedApp) visitor(t *testing.T) *visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	must(t, err)
@@ -141,18 +143,23 @@ func (v *visitor) get(t *testing.T, path string) *reply {
 func (v *visitor) fill(t *testing.T, page string, typed url.Values) *filled {
 	t.Helper()
 	shown := v.get(t, page)
-	at, err := url.Parse(v.at + page)
+	root, err := html.Parse(strings.NewReader(shown.text))
 	must(t, err)
-	read, err := webform.Parse([]byte(shown.text), at)
-	must(t, err)
-	if len(read.Forms) != 1 || read.Forms[0].Action() == "" {
-		t.Fatalf("%s has %d forms, want one:\n%s", page, len(read.Forms), shown.text)
-	}
-	f := &filled{by: v, action: read.Forms[0].Action(), content: url.Values{}}
-	for _, one := range read.Forms[0].Press(read.Base, nil).Fields {
-		if one.Kind == webform.Hidden {
-			f.content.Set(one.Name, one.Value)
+	f := &filled{by: v, content: url.Values{}}
+	for node := range root.Descendants() {
+		attributes := map[string]string{}
+		for _, a := range node.Attr {
+			attributes[a.Key] = a.Val
 		}
+		switch {
+		case node.DataAtom == atom.Form:
+			f.action = attributes["action"]
+		case attributes["type"] == "hidden":
+			f.content.Set(attributes["name"], attributes["value"])
+		}
+	}
+	if f.action == "" {
+		t.Fatalf("%s has no form:\n%s", page, shown.text)
 	}
 	return f.with(typed)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/semel-dev/semel/examples/mathematicians"
 	"github.com/semel-dev/semel/examples/mathematicians/client"
+	"github.com/semel-dev/semel/internal/claimtest"
 )
 
 // The role and the settings of a child process.
@@ -122,10 +123,4 @@ func (k *killer) pass() {
 	select {}
 }
 
-// noError ends the test with the error.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = claimtest.NoError

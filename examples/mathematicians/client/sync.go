@@ -65,7 +65,7 @@ func (q *Queue) Sync(ctx context.Context) (Counts, error) {
 	}
 	defer unlock()
 	s := sender{q: q, pauses: map[int64]*pause{}}
-	err = s.run(ctx)
+	err = s.sendAll(ctx)
 	counts, countErr := q.Counts(context.WithoutCancel(ctx))
 	return counts, errors.Join(err, countErr)
 }
@@ -97,8 +97,8 @@ func (q *Queue) lock(ctx context.Context) (unlock func(), err error) {
 	}, nil
 }
 
-// run goes over what can be sent, again and again.
-func (s *sender) run(ctx context.Context) error {
+// sendAll goes over what can be sent, again and again.
+func (s *sender) sendAll(ctx context.Context) error {
 	for {
 		parcels, err := s.q.sendable(ctx)
 		if err != nil || len(parcels) == 0 {

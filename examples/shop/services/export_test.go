@@ -12,26 +12,43 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// still is the time without any change after which nothing more is expected.
-const still = 20 * time.Second
+const (
+	still   = 20 * time.Second // without any change, after which messages may be in quarantine
+	stalled = 3 * time.Minute  // without any change, after which nothing more is expected: a starved machine needs a minute for a restart
+)
 
-// Settled returns the effects of so many orders when all are there, or nothing has changed for long.
-func (f *Fleet) Settled(ctx context.Context, orders int) (e Effects, err error) {
+// Settled returns the effects of so many orders, and how many messages the consumers hold in quarantine, when all effects
+// are there that are not held, or nothing has changed for long.
+func (f *Fleet) Settled(ctx context.Context, orders int, consumers ...string) (e Effects, held int, err error) {
 	l, err := openLedgers(ctx, &f.config)
 	if err != nil {
-		return e, err
+		return e, 0, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	for changed := time.Now(); time.Since(changed) < still; {
+	for changed, looked := time.Now(), time.Now(); time.Since(changed) < stalled; {
 		now, err := l.count(ctx)
 		if err == nil && now != e {
 			e, changed = now, time.Now()
 		}
 		if e.Between(orders, orders) || !pause(ctx, lookPause) {
-			return e, err
+			return e, 0, err
+		}
+		if time.Since(changed) < still || time.Since(looked) < still {
+			continue
+		}
+		looked, held = time.Now(), 0
+		for _, consumer := range consumers {
+			n, err := f.held(ctx, consumer)
+			if err != nil {
+				return e, 0, err
+			}
+			held += n
+		}
+		if e.Between(orders-held, orders) {
+			return e, held, nil
 		}
 	}
-	return e, nil
+	return e, held, nil
 }
 
 // Between reports whether each effect happened least to most times.
@@ -40,8 +57,8 @@ func (e Effects) Between(least, most int) bool {
 	return slices.Min(list) >= least && slices.Max(list) <= most
 }
 
-// Held counts the messages in the quarantine of a consumer.
-func (f *Fleet) Held(ctx context.Context, consumer string) (n int, err error) {
+// held counts the messages in the quarantine of a consumer.
+func (f *Fleet) held(ctx context.Context, consumer string) (n int, err error) {
 	store, err := sqlitestore.Open(ctx, f.config.inboxFile(consumer), nil)
 	if err != nil {
 		return 0, err

@@ -2,13 +2,12 @@ module github.com/semel-dev/semel/examples/shop/services
 
 go 1.26.0
 
-replace github.com/semel-dev/semel => ../../..
-
 require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
+	github.com/semel-dev/semel/examples v0.1.0
 	golang.org/x/sync v0.24.0
 )
 
@@ -35,7 +34,7 @@ require (
 	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	github.com/semel-dev/semel/adapters/nats v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel/adapters/nats v0.1.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -46,5 +45,3 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.60.1 // indirect
 )
-
-replace github.com/semel-dev/semel/adapters/nats => ../../../adapters/nats

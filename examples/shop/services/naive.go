@@ -92,7 +92,7 @@ func (s *service) naiveConsumer(js jetstream.JetStream, name, topic, role string
 			}
 			s.faults.die(role + "/begin")
 			copies := 1
-			if s.faults.take(role + "/thrice") {
+			if s.faults.consume(role + "/thrice") {
 				copies = 3
 			}
 			for range copies {

@@ -111,7 +111,7 @@ func (f *Fleet) play(ctx context.Context, l *ledgers, p Point, customer string) 
 	}
 	after, err := l.settle(ctx, before)
 	r.Effects = after.Since(before)
-	r.Reached = !f.config.faults().take(p.Name) // taking it also keeps it from the next order
+	r.Reached = !f.config.faults().consume(p.Name) // taking it also keeps it from the next order
 	return r, err
 }
 

@@ -64,12 +64,12 @@ func (f faults) arm(name string) error {
 	return os.WriteFile(f.path(name), nil, 0o600)
 }
 
-// take disarms a point, and reports whether it was armed.
-func (f faults) take(name string) bool { return os.Remove(f.path(name)) == nil }
+// consume disarms a point, and reports whether it was armed.
+func (f faults) consume(name string) bool { return os.Remove(f.path(name)) == nil }
 
 // die ends the process at an armed point as a power cut would.
 func (f faults) die(name string) {
-	if f.take(name) {
+	if f.consume(name) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {} // until the signal is there
 	}
@@ -78,7 +78,7 @@ func (f faults) die(name string) {
 // loses cuts the connection instead of the answer that next gives, if the point is armed.
 func (f faults) loses(name string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !f.take(name) {
+		if !f.consume(name) {
 			next.ServeHTTP(w, r)
 			return
 		}

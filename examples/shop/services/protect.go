@@ -88,7 +88,7 @@ func protectOrders(ctx context.Context, s *service, c *fleetConfig, js jetstream
 	}
 	end = func() error { return errors.Join(r.close(), end()) } //nolint:contextcheck // closing is not the caller's to cancel
 	o := &orders{service: s, records: r, config: c}
-	p, err := o.open(ctx, js)
+	p, err := o.openPart(ctx, js)
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
@@ -96,7 +96,7 @@ func protectOrders(ctx context.Context, s *service, c *fleetConfig, js jetstream
 	return p, nil
 }
 
-func (o *orders) open(ctx context.Context, js jetstream.JetStream) (*part, error) {
+func (o *orders) openPart(ctx context.Context, js jetstream.JetStream) (*part, error) {
 	var err error
 	if o.out, err = outbox.Open(ctx, o.db, nil); err != nil {
 		return nil, err
@@ -267,7 +267,7 @@ func (s *service) consumes(js jetstream.JetStream, in *inbox.Inbox, name, topic 
 			s.faults.die(name + "/begin")
 			verdicts := make(chan inbox.Verdict, 3)
 			copies := 1
-			if s.faults.take(name + "/thrice") {
+			if s.faults.consume(name + "/thrice") {
 				copies = 3
 			}
 			for range copies {

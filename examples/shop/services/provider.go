@@ -117,7 +117,7 @@ func (p *provider) callBack(ctx context.Context) error {
 		}
 		for id, body := range waiting {
 			copies := 1
-			if p.faults.take("provider/thrice") {
+			if p.faults.consume("provider/thrice") {
 				copies = 3
 			}
 			heard := make(chan bool, copies)

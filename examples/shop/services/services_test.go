@@ -2,11 +2,7 @@ package services_test
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -78,54 +74,6 @@ func TestNaive(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-func TestPage(t *testing.T) {
-	t.Parallel()
-	page, err := services.NewPage(t.Context(), start(t, services.Options{}), start(t, services.Options{Protected: true}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(page.Handler())
-	t.Cleanup(func() { server.Close(); page.Close() })
-	ask := func(path string, form url.Values) (int, string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
-		if form != nil {
-			req, err = http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(form.Encode()))
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := server.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(resp.Body)
-		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
-	}
-	for _, test := range []struct {
-		path   string
-		form   url.Values
-		status int
-		want   string
-	}{
-		{"/", nil, 200, "No order yet."},
-		{"/orders", url.Values{"point": {"payment/charged"}}, 200, "The order is on its way."},
-		{"/orders", url.Values{"point": {"payment/other"}}, 400, "is not a point of the list"},
-		{"/kill", url.Values{"role": {"orders"}}, 200, "is started again"},
-		{"/kill", url.Values{"role": {"init"}}, 400, "no process has the role"},
-		{"/?said=<b>", nil, 200, "<p role=\"status\"></p>"},
-		{"/state", nil, 200, "1 order sent"},
-	} {
-		if status, text := ask(test.path, test.form); status != test.status || !strings.Contains(text, test.want) {
-			t.Errorf("%s %v: got %d, %s; want %d with %q", test.path, test.form, status, text, test.status, test.want)
-		}
 	}
 }
 

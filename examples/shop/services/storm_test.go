@@ -87,17 +87,9 @@ func storm(t *testing.T, f *services.Fleet, orders int, database func()) {
 	if kills.Load() == 0 {
 		t.Error("nothing was killed: the test showed nothing")
 	}
-	effects, err := f.Settled(t.Context(), orders)
+	effects, held, err := f.Settled(t.Context(), orders, "payment", "mail")
 	if err != nil {
 		t.Fatal(err)
-	}
-	held := 0
-	for _, consumer := range []string{"payment", "mail"} {
-		n, err := f.Held(t.Context(), consumer)
-		if err != nil {
-			t.Error(err)
-		}
-		held += n
 	}
 	t.Logf("%d kills; %+v; %d messages are in quarantine", kills.Load(), effects, held)
 	if !effects.Between(orders-held, orders) {

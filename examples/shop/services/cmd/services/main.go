@@ -1,5 +1,5 @@
 // Command services runs a shop of three services twice, unprotected and with
-// Semel, and breaks both at the same points.
+// Semel, breaks an order at every point of both, and prints what was counted.
 package main
 
 import (
@@ -21,11 +21,8 @@ func main() {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
-	listen := flags.String("listen", "127.0.0.1:9110", "`address` of the page")
-	once := flags.Bool("once", false, "break an order at every point, print what was counted, and end")
 	dsn := flags.String("orders-dsn", "", "PostgreSQL `DSN` of a database for the protected orders; empty means SQLite")
 	verbose := flags.Bool("verbose", false, "print what the processes print")
-	readyFile := flags.String("ready-file", "", "`file` that gets the line page=ADDRESS once the page answers")
 	if goOn, err := program.Parse(flags, args, stderr); !goOn {
 		return err
 	}
@@ -41,11 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return errors.Join(err, naive.Close())
 	}
-	if *once {
-		err = services.Compare(ctx, naive, protected, nil, stdout, stderr)
-	} else {
-		err = serve(ctx, naive, protected, log, program.Server{Listen: *listen, ReadyFile: *readyFile, Title: "A shop of three services"}, stdout)
-	}
+	err = services.Compare(ctx, naive, protected, nil, stdout, stderr)
 	return errors.Join(err, naive.Close(), protected.Close())
 }
 
@@ -57,13 +50,4 @@ func start(ctx context.Context, o services.Options) (*services.Fleet, error) {
 	}
 	o.Temporary = true
 	return services.Start(ctx, o)
-}
-
-func serve(ctx context.Context, naive, protected *services.Fleet, log *slog.Logger, server program.Server, stdout io.Writer) error {
-	page, err := services.NewPage(ctx, naive, protected, log)
-	if err != nil {
-		return err
-	}
-	defer page.Close()
-	return server.Serve(ctx, page.Handler(), stdout)
 }
