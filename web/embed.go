@@ -39,16 +39,6 @@ func File(name string) (Asset, bool) {
 	return Asset{Content: content, SHA256: sha256.Sum256(content)}, true
 }
 
-// Names returns the names of all scripts, sorted.
-func Names() []string {
-	entries, _ := files.ReadDir("dist") // it would not compile without
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	return names
-}
-
 // Handler serves every script at /NAME to GET and HEAD. An address with ?v= and the [Asset.Version] may be kept for
 // ever; every other one is asked for again, and answered with 304 while its content is the same. Scripts that import
 // each other do so without ?v=. Anything else is 404, or 405.

@@ -2,6 +2,7 @@ import { addressOf } from "./address.js";
 import { contentOf, digest, hash, type Part } from "./digest.js";
 import { keyIn, newKey } from "./key.js";
 import { type Patience, retrying, SemelError, withKey } from "./send.js";
+import { isToken } from "./outcome.js";
 import { shelf } from "./storage.js";
 import type { Verdict } from "./verdict.js";
 import { arrival, rootOf, Wish } from "./wish.js";
@@ -49,7 +50,7 @@ interface Shared {
  * anything is sent, for what would go out without a key or to no address.
  */
 export async function semelFetch(input: RequestInfo | URL, init: RequestInit = {}, semel: SemelInit = {}): Promise<Response> {
-  const signal = semel.signal ?? init.signal ?? (input instanceof Request ? input.signal : undefined);
+  const signal = semel.signal ?? init.signal ?? (input as Request)?.signal;
   signal?.throwIfAborted();
   const { intent, from } = semel;
   if (!/^object(string|undefined)$/.test(typeof semel + typeof intent) || intent === "" || (from && !intent)) throw new TypeError("write { intent: name }");
@@ -82,8 +83,17 @@ function begin(name: string, request: Repeatable, semel: SemelInit, given: strin
   const kept = semel.shared === false ? tab : origin;
   const place = `intent:${semel.intent}`;
   const here = arrival();
-  const key = given ?? (wish ?? new Wish({})).sign_(request.digest, kept.get(place), here);
-  if (!given) kept.put(place, { key, digest: request.digest, entry: here.entry, page: here.page });
+  const before = kept.get(place);
+  const { digest } = request;
+  const key = given ?? (wish ?? new Wish({})).sign_(digest, before, here);
+  if (!given) {
+    let token = (before?.key === key ? before.token : undefined) ?? request.token;
+    const both = `token:${token}${digest}`; // for the server these are the wish, whatever its key
+    if (wish && token && (kept.get(both)?.key ?? key) !== key) token = "";
+    else if (wish && token) kept.put(both, { key });
+    kept.put(place, { key, digest, token, entry: here.entry, page: here.page });
+    under(token, request.init);
+  }
   const ended = ({ kind }: Verdict): void => {
     const record = kept.get(place);
     const refused = /^(rejected|mismatch|cancelled)$/.test(kind);
@@ -98,7 +108,7 @@ function begin(name: string, request: Repeatable, semel: SemelInit, given: strin
     if (underWay.get(name) === shared) underWay.delete(name);
   });
   answer.catch(() => undefined); // every waiter may have gone
-  const shared: Shared = { digest: request.digest, answer, waiters: 0, stop };
+  const shared: Shared = { digest, answer, waiters: 0, stop };
   return shared;
 }
 
@@ -106,7 +116,7 @@ function begin(name: string, request: Repeatable, semel: SemelInit, given: strin
 async function wait(shared: Shared, signal: AbortSignal | null | undefined): Promise<Response> {
   signal?.throwIfAborted();
   shared.waiters++;
-  let stopped: (() => void) | undefined;
+  let stopped!: () => void;
   const aborted = new Promise<never>((_, reject) => {
     stopped = () => reject(signal?.reason);
     signal?.addEventListener("abort", stopped);
@@ -115,7 +125,7 @@ async function wait(shared: Shared, signal: AbortSignal | null | undefined): Pro
     const answer = await Promise.race([shared.answer, aborted]);
     return shared.waiters > 1 ? answer.clone() : answer; // an unread copy would keep all of a long answer in memory
   } finally {
-    if (stopped) signal?.removeEventListener("abort", stopped);
+    signal?.removeEventListener("abort", stopped);
     if (--shared.waiters === 0) shared.stop.abort(signal?.reason);
   }
 }
@@ -128,10 +138,27 @@ async function send(request: Repeatable, patience: Patience, key: string, ended?
   return response;
 }
 
+/** Sends the fields of a form under this token instead of their own, or none. */
+function under(token: string | undefined, request: RequestInit): void {
+  const { body } = request;
+  if (!isForm(body)) return;
+  const form = (request.body = body instanceof FormData ? new FormData() : new URLSearchParams());
+  for (const [name, value] of body) {
+    if (!isToken(String(value))) form.append(name, value as string);
+    else if (token) form.append(name, token);
+  }
+}
+
+function isForm(body: unknown): body is FormData | URLSearchParams {
+  return body instanceof FormData || body instanceof URLSearchParams;
+}
+
 /** A request that can be sent any number of times. */
 interface Repeatable {
   url: string;
   init: RequestInit;
+  /** The first token among the fields of a form. */
+  token: string | undefined;
   /** Of method, address and body. */
   digest: string;
 }
@@ -150,7 +177,8 @@ async function repeatable(input: RequestInfo | URL, init: RequestInit): Promise<
   if (own.body instanceof ReadableStream) throw new SemelError("not-repeatable", "", false);
   const url = addressOf(input instanceof Request ? input.url : input);
   const parts = await bodyParts(own.body);
-  return { url, init: { ...own, method }, digest: digest([["method", method], ["url", url], ...parts]) };
+  const token = isForm(own.body) ? [...own.body.values()].map(String).find(isToken) : undefined;
+  return { url, init: { ...own, method }, token, digest: digest([["method", method], ["url", url], ...parts]) };
 }
 
 function copyOf(request: Request): RequestInit {
@@ -165,19 +193,18 @@ function copyOf(request: Request): RequestInit {
 export const pieceBytes = 1 << 20;
 
 async function bodyParts(body: BodyInit | null | undefined): Promise<Part[]> {
-  if (body === null || body === undefined) return [];
-  if (body instanceof FormData) {
-    const known = new FormData();
-    for (const [name, value] of body) known.append(name, value instanceof File && value.name === "blob" ? await contentDigest(value) : value);
+  if (!body) return [];
+  if (isForm(body)) {
+    const known: [string, FormDataEntryValue][] = [];
+    for (const [name, value] of body) if (!isToken(String(value))) known.push([name, (value as File).name === "blob" ? await contentDigest(value as File) : value]);
     return contentOf(known);
   }
   if (body instanceof Blob && body.size > pieceBytes) {
     const { name, lastModified } = body as Partial<File>;
     return [["body", `${body.type} ${name ?? (await contentDigest(body))} ${body.size} ${lastModified ?? 0}`]];
   }
-  if (typeof body === "string" || body instanceof URLSearchParams) return [["body", String(body)]];
-  const bytes = new Uint8Array(await new Response(body).arrayBuffer());
-  return [["body", Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")]];
+  if (typeof body === "string") return [["body", body]];
+  return [["body", await contentDigest(await new Response(body).blob())]];
 }
 
 /** The digest of a Blob that has no name and no time to be known by. */

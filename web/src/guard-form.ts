@@ -1,4 +1,5 @@
 import { contentOf, digest } from "./digest.js";
+import { newKey } from "./key.js";
 import { Notice } from "./lock.js";
 import { definitivePage, isToken } from "./outcome.js";
 import { attempt, type Record, type Shelf } from "./storage.js";
@@ -26,24 +27,29 @@ export interface GuardOptions {
   hold?: boolean;
 }
 
-/** One submission of one form, from its submit event on. */
+/** One submission of one form. */
 export interface Submission {
+  guard: FormGuard;
   target: Target;
   submitter: HTMLElement | null;
+  /** Missing when the fields are only read, maybe by form.submit(). */
+  event?: SubmitEvent | undefined;
   /** How often the page was about to be left since: the first time for its sake, then for another navigation's. */
   departures_: number;
 }
 
-/** The forms of this page that sent with these keys. */
-const senders = new Map<string, FormGuard>();
+/** The guards of this page. */
+export const guards = new WeakMap<HTMLFormElement, FormGuard>();
 
 /** What the guard of one form knows. */
 export class FormGuard {
   options: GuardOptions = {};
-  locked: Submission | undefined;
+  /** The submission whose answer is out: the form is locked. */
+  underWay_: Submission | undefined;
   notice_: Notice | undefined;
   /** Something was sent from here. */
   sent_ = false;
+  readonly id_ = newKey();
   readonly wishes_ = new WeakMap<HTMLInputElement, Wish>();
 
   constructor(
@@ -90,17 +96,15 @@ export class FormGuard {
   recordOf_(name: string, content: string): Record | undefined {
     const kind = (each: string): string => each.replace(this.draft ? /\?$/ : /\|-?\d+(#?)\d*\??$/, "$1");
     const alike = this.shelf.names().filter((each) => kind(each) === kind(name)).map((each) => this.shelf.get(each)!);
-    const others = (key: string): boolean => (senders.get(key) ?? this) !== this && senders.get(key)!.form.isConnected;
-    const all = [this.shelf.get(name), ...alike].filter((each) => each?.digest === content && !others(each.key));
+    const others = [...document.forms].map((form) => form !== this.form && (guards.get(form)?.id_ ?? ""));
+    const all = [this.shelf.get(name), ...alike].filter((each) => each?.digest === content && !others.includes(each.sender!));
     return all.find((each) => !each!.ended) ?? all[0];
   }
 
   /** What was read has been sent. */
-  went_(submitter: HTMLElement | null): void {
-    const input = this.keyInput_(submitter);
-    const name = this.recordName_(input);
-    const record = this.shelf.get(name + "?");
-    if (record?.key === input.value) this.shelf.put(name, record);
+  went_(): void {
+    const name = this.recordName_(this.keyInput_(null));
+    this.shelf.put(name, this.shelf.get(name + "?")!);
   }
 
   /** Changes the records of an input's key. */
@@ -143,7 +147,7 @@ export class FormGuard {
     const name = this.field;
     const found = elements(this.form).find((element) => element instanceof HTMLInputElement && element.name === name);
     if (found) return found as HTMLInputElement;
-    const input = this.form.ownerDocument.createElement("input");
+    const input = document.createElement("input");
     input.type = "hidden";
     input.name = name;
     input.autocomplete = "off";
@@ -159,9 +163,9 @@ export class FormGuard {
 
   /**
    * Writes down that this content is about to be sent, and puts its key into what is sent. Outside of a submit event the page may only read its
-   * form, as to save a copy of it (maybe): that replaces no record of what was sent.
+   * form, as to save a copy of it (maybe): that replaces no record of what was sent, and nothing at all while that is under way (aside).
    */
-  sign_(data: FormData, submitter: HTMLElement | null, maybe: boolean): void {
+  sign_(data: FormData, submitter: HTMLElement | null, maybe: boolean, aside?: boolean): void {
     const here = arrival();
     this.prepare_(here);
     const input = this.keyInput_(submitter);
@@ -170,15 +174,18 @@ export class FormGuard {
     const goal = targetOf(this.form, submitter).url;
     const content = digest([["", goal ?? ""], ...contentOf(unpressed(data), names)]);
     const before = input.value;
-    this.sent_ = true;
     for (const [{ name, value }] of missing(this.form)) if (isToken(value)) data.append(name, value);
     const name = this.recordName_(input);
-    const key = (input.value = this.wishes_.get(input)!.sign_(content, this.recordOf_(name, content), here, maybe));
-    senders.set(key, this);
+    const wish = this.wishes_.get(input)!;
+    // While a form is locked, only a handler that sends it reads it, unless aside.
+    const key = (aside ? (Object.create(wish) as Wish) : wish).sign_(content, this.recordOf_(name, content), here, maybe && !this.underWay_);
     if (!isToken(key)) data.set(input.name, key);
     else if (key !== before || given.length > 1) lead(data, input.name, key, before);
+    if (aside) return;
+    this.sent_ = true;
+    input.value = key;
     this.shelf.put(name + (maybe ? "?" : ""), {
-      key, digest: content, page: here.page, text: this.text("duplicate"), language: languageOf(this.form), entry: here.entry, goal,
+      key, digest: content, sender: this.id_, page: here.page, text: this.text("duplicate"), language: languageOf(this.form), entry: here.entry, goal,
     });
   }
 
@@ -192,28 +199,26 @@ export class FormGuard {
   }
 
   show(): void {
-    this.notice_?.show(this.text("saving"), languageOf(this.form), this.locked?.submitter ?? null);
+    this.notice_?.show(this.text("saving"), languageOf(this.form), this.underWay_?.submitter ?? null);
     this.form.dispatchEvent(new CustomEvent("semel:lock", { bubbles: true }));
   }
 
   unlock(): void {
-    if (!this.locked) return;
-    this.locked = undefined;
+    this.underWay_ = undefined;
     this.notice_?.hide();
     this.form.dispatchEvent(new CustomEvent("semel:unlock", { bubbles: true }));
   }
 
   /** A definitive answer came while the page stayed. */
   end(): void {
-    const input = this.keyInput_(this.locked?.submitter ?? null);
+    const input = this.keyInput_(this.underWay_?.submitter ?? null);
     this.change_(input, { ended: true });
     this.wishes_.get(input)?.end_();
-    this.unlock();
   }
 
   /** Says when the frame that gets the answer has it, and whether it is a definitive one. */
   watchFrame_(name: string, settle: (answer: { definitive: boolean }) => void): void {
-    const frame = Array.from(document.querySelectorAll("iframe")).find((each) => each.name === name);
+    const frame = [...document.querySelectorAll("iframe")].find((each) => each.name === name);
     frame?.addEventListener("load", () => {
       const timing = attempt(() => frame.contentWindow!.performance.getEntriesByType("navigation")[0]); // none of another origin's
       settle({ definitive: definitivePage((timing as { responseStatus?: number } | undefined)?.responseStatus ?? 0) });

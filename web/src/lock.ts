@@ -11,7 +11,7 @@ export class Notice {
 
   /** Puts an empty live region into the form, so that a text in it will be announced. Nothing moves. */
   constructor(private readonly form: HTMLFormElement) {
-    const status = form.ownerDocument.createElement("span");
+    const status = document.createElement("span");
     status.className = "semel-status";
     status.setAttribute("role", "status");
     // Through the object model, so that a policy against inline styles does not stop it.
@@ -35,7 +35,7 @@ export class Notice {
     if (language) status.lang = language;
     status.style.cssText = hidden + shown;
     const anchor = near ?? buttons.find((button) => button.offsetParent);
-    if (anchor) place(status, anchor, buttons.concat(Array.from(this.form.querySelectorAll("a,input,select,textarea"))));
+    if (anchor) place(status, anchor, [...buttons, ...this.form.querySelectorAll<HTMLElement>("a,input,select,textarea")]);
   }
 
   hide(): void {
@@ -68,7 +68,7 @@ function place(status: HTMLElement, anchor: HTMLElement, others: readonly HTMLEl
 }
 
 /** Shows a text at the top of the page, as the gateway does, unless the page has such a text already. */
-export function announce(document: Document, text: string, language: string): void {
+export function announce(text: string, language: string): void {
   if (document.querySelector(".semel-notice")) return;
   const notice = document.createElement("p");
   notice.className = "semel-notice";

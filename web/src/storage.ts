@@ -6,6 +6,10 @@ export interface Record {
   digest?: string | undefined;
   /** A definitive answer came: the next draft gets another key. */
   ended?: boolean | undefined;
+  /** The form's token that semelFetch sent with it; empty when none was sent. */
+  token?: string | undefined;
+  /** The rendering of a form that sent it. */
+  sender?: string;
   /** The history entry of the page that holds the form. */
   entry?: string | undefined;
   /** The page's address, for browsers that do not name history entries. */
@@ -53,15 +57,13 @@ export function shelf(open: () => Storage): Shelf {
       const { at = 0, digest, ended } = get(name) ?? {};
       return [digest && !ended ? at * 2 : at, name] as const; // what waits for its answer is forgotten last
     });
-    aged.sort(([a], [b]) => a - b);
-    for (const [, name] of aged.slice(0, Math.max(0, aged.length - maxRecords + 1))) drop(name);
+    for (const [, name] of aged.sort(([a], [b]) => b - a).slice(maxRecords - 1)) drop(name);
   };
   const put = (name: string, record: Omit<Record, "at">): void => {
     const dated = { ...record, at: Date.now() };
     prune(name);
     try {
-      const text = JSON.stringify(dated);
-      open().setItem(prefix + name, text);
+      open().setItem(prefix + name, JSON.stringify(dated));
       memory.delete(name);
     } catch {
       memory.set(name, dated); // full, switched off, or forbidden: the page remembers
@@ -80,6 +82,6 @@ export function attempt<T>(what: () => T): T | undefined {
 }
 
 function parse(text: string | null | undefined): Record | undefined {
-  const record = attempt(() => JSON.parse(text ?? "null") as Partial<Record> | null);
+  const record = attempt(() => JSON.parse(text!) as Partial<Record> | null);
   return typeof record?.key === "string" ? (record as Record) : undefined;
 }

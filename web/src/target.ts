@@ -6,7 +6,7 @@ import { attempt } from "./storage.js";
  * the form's own member, so the prototype is asked.
  */
 export function elements(form: HTMLFormElement): Element[] {
-  return Array.from(Reflect.get(HTMLFormElement.prototype, "elements", form));
+  return [...Reflect.get(HTMLFormElement.prototype, "elements", form)];
 }
 
 export function attribute(element: Element, name: string): string | null {
@@ -72,7 +72,7 @@ export function drawn(form: HTMLFormElement): boolean {
 }
 
 export function submitters(form: HTMLFormElement): HTMLElement[] {
-  return elements(form).concat(Array.from(form.ownerDocument.querySelectorAll('input[type="image"]')))
+  return [...elements(form), ...document.querySelectorAll('input[type="image"]')]
     .filter((element): element is HTMLElement =>
       (element instanceof HTMLButtonElement || element instanceof HTMLInputElement) &&
       /^(submit|image)$/.test(element.type) && element.form === form);
@@ -94,9 +94,8 @@ export interface Target {
 export function targetOf(form: HTMLFormElement, submitter: Element | null): Target {
   const say = (name: string): string | null =>
     (submitter && attribute(submitter, "form" + name)) ?? attribute(form, name);
-  const { baseURI, location } = form.ownerDocument;
-  const url = attempt(() => new URL(say("action") || location.href, baseURI)); // none: the browser will not send it
-  const window = say("target") ?? form.ownerDocument.querySelector("base[target]")?.getAttribute("target") ?? "";
+  const url = attempt(() => new URL(say("action") || location.href, document.baseURI)); // none: the browser will not send it
+  const window = say("target") ?? document.querySelector("base[target]")?.getAttribute("target") ?? "";
   return {
     guarded_: url?.origin === location.origin && /^post$/i.test(say("method") ?? ""),
     url: url?.href.replace(/#.*/, ""),

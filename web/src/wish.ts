@@ -9,31 +9,44 @@ import type { Record, Shelf } from "./storage.js";
 export interface Arrival {
   /** PerformanceNavigationTiming.type. */
   type: string;
-  /** The status of the page, or 0 when the browser does not say. */
-  status: number;
-  /** The history entry of this page, and the one it followed. Undefined where the browser does not say. */
+  /** The history entry of this page. Undefined where the browser does not say. */
   entry?: string | undefined;
-  from?: string | undefined;
-  /** The address of the page that led here. */
-  referrer: string;
   /** The address of this page, without its fragment. */
   page: string;
+}
+
+/** What the current page followed. */
+export interface Following extends Arrival {
+  /** The status of the page, or 0 when the browser does not say. */
+  status: number;
+  /** The history entry of the page that led here, where the browser says it, and its address. */
+  from?: string | undefined;
+  referrer: string;
   /** How many redirects of its origin led here. */
   redirects: number;
 }
 
+type Timing = (PerformanceNavigationTiming & { responseStatus?: number }) | undefined;
+const timing = (): Timing => performance.getEntriesByType("navigation")[0] as Timing;
+const globals = globalThis as Partial<typeof globalThis> & { navigation?: { currentEntry?: Entry; activation?: { from?: Entry } } };
+
 /** Reads how the current page came to be; a server has no page. */
 export function arrival(): Arrival {
-  const [timing] = performance.getEntriesByType("navigation") as (PerformanceNavigationTiming & { responseStatus?: number })[];
-  const { document, location, navigation } = globalThis as Partial<typeof globalThis> & { navigation?: { currentEntry?: Entry; activation?: { from?: Entry } } };
   return {
-    type: timing?.type ?? "navigate",
-    status: timing?.responseStatus ?? 0,
-    entry: navigation?.currentEntry?.key,
-    from: navigation?.activation?.from?.key,
-    referrer: document?.referrer ?? "",
-    page: (location?.href ?? "").replace(/#.*/, ""),
-    redirects: timing?.redirectCount ?? 0,
+    type: timing()?.type ?? "navigate",
+    entry: globals.navigation?.currentEntry?.key,
+    page: (globals.location?.href ?? "").replace(/#.*/, ""),
+  };
+}
+
+/** Reads what the current page followed. */
+export function following(): Following {
+  return {
+    ...arrival(),
+    status: timing()?.responseStatus ?? 0,
+    from: globals.navigation?.activation?.from?.key,
+    referrer: document.referrer,
+    redirects: timing()?.redirectCount ?? 0,
   };
 }
 
@@ -43,10 +56,7 @@ interface Entry {
 
 /** Whether Back has led to the page that the record is of. */
 export function returned(record: Record, here: Arrival): boolean {
-  if (here.type !== "back_forward") return false;
-  return record.entry !== undefined && here.entry !== undefined
-    ? record.entry === here.entry
-    : record.page === here.page;
+  return here.type === "back_forward" && (record.entry && here.entry ? record.entry === here.entry : record.page === here.page);
 }
 
 /** Counts the person's click sequences and edits. */
@@ -109,16 +119,17 @@ export class Wish {
    * definitive answer, or after Back, it lends its key to the same content. A token serves any content, a key of ours one.
    */
   sign_(digest: string, record: Record | undefined, here: Arrival, maybe?: boolean): string {
-    if (maybe && this.digest_ === digest) return this.key_;
     const where = "elements" in this.root_ ? this.root_ : globalThis;
-    const over = this.answered_ && [this.typed_, said].some((each) => (each.get(where) ?? 0) > this.edits_);
-    if (over || this.digest_ !== digest) {
+    const over = this.answered_ && [this.typed_, said].some((each) => each.get(where)! > this.edits_);
+    if (!over && this.digest_ === digest) {
+      if (maybe) return this.key_;
+    } else {
       const goesOn = !over && record?.digest === digest && (!record.ended || returned(record, here));
       this.key_ = goesOn ? record.key : this.given_ ?? (this.digest_ === undefined ? this.key_ : newKey());
     }
     this.digest_ = digest;
     this.answered_ = false;
-    this.turn_ = turn;
+    if (!maybe) this.turn_ = turn;
     this.edits_ = edits;
     this.typed_ = typed;
     return this.key_;
@@ -136,7 +147,7 @@ export class Wish {
  * that the person typed also follows the form's page, but leads to neither. Returns the outcomes that ended drafts, each with its record: the
  * repetitions to tell about are among them.
  */
-export function settle(shelf: Shelf, here: Arrival, outcomes: readonly Outcome[]): { outcome: Outcome; record: Record }[] {
+export function settle(shelf: Shelf, here: Following, outcomes: readonly Outcome[]): { outcome: Outcome; record: Record }[] {
   const settled = [];
   for (const name of shelf.names()) {
     const record = shelf.get(name);

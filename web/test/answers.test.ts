@@ -22,7 +22,7 @@ interface Case {
 
 const vectors = new URL("../../testdata/vectors/answers.json", import.meta.url);
 const all = (JSON.parse(readFileSync(vectors, "utf8")) as { cases: Case[] }).cases;
-const cases = all.filter((each) => each.framing !== "http2"); // which Node's fetch does not speak: see internal/integration/browser
+const cases = all.filter((each) => each.framing !== "http2"); // which Node's fetch does not speak: see proof/integration/browser
 
 let server: ChildProcess;
 let origin: string;

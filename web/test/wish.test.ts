@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { semelFetch } from "../src/fetch.js";
 import type { Record, Shelf } from "../src/storage.js";
-import { type Arrival, settle, Wish } from "../src/wish.js";
+import { type Following, settle, Wish } from "../src/wish.js";
 import { storage } from "./page.js";
 
-const here: Arrival = { type: "navigate", status: 200, entry: "e2", from: "e1", referrer: "http://a/form", page: "http://a/form", redirects: 1 };
+const here: Following = { type: "navigate", status: 200, entry: "e2", from: "e1", referrer: "http://a/form", page: "http://a/form", redirects: 1 };
 const sent: Record = { key: "k1", digest: "d1", entry: "e1", page: "http://a/form", goal: "http://a/save", at: 1 };
 
 function shelfOf(record: Record): Shelf & { record: Record } {
@@ -104,14 +104,17 @@ const { cases } = JSON.parse(readFileSync(new URL("../../testdata/vectors/wish.j
 
 describe.each([
   [["form", "fetch"], "a form", () => ({ elements: [] }), () => ({ elements: [] })],
+  [["form", "fetch"], "a form with a token", () => ({ elements: [], token: true }), () => ({ elements: [], token: true })],
   [["fetch"], "a control", () => ({}), () => ({})],
   [["fetch"], "a form with another wish", () => ({ elements: [] }), (form: object) => form],
 ])("a wish of semelFetch (%j) from %s lasts until its content changes or the page says new", (tried, _, first, second) => {
   let listeners: [type: string, listener: (event: object) => void][];
   let send: typeof semelFetch;
   let arrivedBy: string;
+  let opened = 0;
   const open = async (): Promise<{ from: object; intent: string; content: string }[]> => {
     listeners = [];
+    opened++;
     vi.resetModules();
     send = (await import("../src/fetch.js")).semelFetch;
     const from = first();
@@ -132,8 +135,9 @@ describe.each([
   test.each(cases.filter(({ doors }) => !doors || doors.some((door) => tried.includes(door))))("$name", async ({ steps }) => {
     const keys: string[] = [];
     let settle: { answer: () => void; refuse: () => void; lose: () => void } | undefined;
-    vi.stubGlobal("fetch", (_: string, { headers }: RequestInit) => {
-      keys.push(new Headers(headers).get("Idempotency-Key")!);
+    vi.stubGlobal("fetch", (_: string, { headers, body }: RequestInit) => {
+      const fields = new URLSearchParams(body as URLSearchParams);
+      keys.push(fields.has("_semel") ? String(fields) : new Headers(headers).get("Idempotency-Key")!); // as the gateway takes it
       return new Promise((resolve, reject) => {
         const answer = (status: number) => () => resolve(new Response("{}", { status }));
         settle = { answer: answer(201), refuse: answer(422), lose: () => reject(new TypeError("cut")) };
@@ -153,7 +157,8 @@ describe.each([
         case "click": {
           dispatch("click", { detail: what });
           const before = [...keys];
-          const [{ content: body, ...wish }] = wishes as [(typeof wishes)[0]];
+          const [{ content, ...wish }] = wishes as [(typeof wishes)[0]];
+          const body = "token" in wish.from ? new URLSearchParams({ _semel: `sm1.${String(opened % 10).repeat(50)}`, content }) : content;
           calls.push(send("http://shop.test/api/orders", { method: "POST", body }, { ...wish, attempts: 1 }).catch((error: unknown) => error));
           await new Promise((resolve) => setTimeout(resolve)); // bodies are read before they are sent
           const got = keys.length === before.length ? "blocked" : before.includes(keys.at(-1)!) ? "same" : "new";

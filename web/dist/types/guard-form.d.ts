@@ -22,13 +22,18 @@ export interface GuardOptions {
      */
     hold?: boolean;
 }
-/** One submission of one form, from its submit event on. */
+/** One submission of one form. */
 export interface Submission {
+    guard: FormGuard;
     target: Target;
     submitter: HTMLElement | null;
+    /** Missing when the fields are only read, maybe by form.submit(). */
+    event?: SubmitEvent | undefined;
     /** How often the page was about to be left since: the first time for its sake, then for another navigation's. */
     departures_: number;
 }
+/** The guards of this page. */
+export declare const guards: WeakMap<HTMLFormElement, FormGuard>;
 /** What the guard of one form knows. */
 export declare class FormGuard {
     readonly form: HTMLFormElement;
@@ -38,10 +43,12 @@ export declare class FormGuard {
     };
     readonly name: string;
     options: GuardOptions;
-    locked: Submission | undefined;
+    /** The submission whose answer is out: the form is locked. */
+    underWay_: Submission | undefined;
     notice_: Notice | undefined;
     /** Something was sent from here. */
     sent_: boolean;
+    readonly id_: string;
     readonly wishes_: WeakMap<HTMLInputElement, Wish>;
     constructor(form: HTMLFormElement, shelves_: {
         tab: Shelf;
@@ -60,7 +67,7 @@ export declare class FormGuard {
      */
     recordOf_(name: string, content: string): Record | undefined;
     /** What was read has been sent. */
-    went_(submitter: HTMLElement | null): void;
+    went_(): void;
     /** Changes the records of an input's key. */
     change_(input: HTMLInputElement, change: Partial<Record>): void;
     /**
@@ -75,9 +82,9 @@ export declare class FormGuard {
     keyInput_(submitter: HTMLElement | null): HTMLInputElement;
     /**
      * Writes down that this content is about to be sent, and puts its key into what is sent. Outside of a submit event the page may only read its
-     * form, as to save a copy of it (maybe): that replaces no record of what was sent.
+     * form, as to save a copy of it (maybe): that replaces no record of what was sent, and nothing at all while that is under way (aside).
      */
-    sign_(data: FormData, submitter: HTMLElement | null, maybe: boolean): void;
+    sign_(data: FormData, submitter: HTMLElement | null, maybe: boolean, aside?: boolean): void;
     /** Takes keys and tokens out of what is sent to a place that must not see them. */
     strip_(data: FormData): void;
     show(): void;

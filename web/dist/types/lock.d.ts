@@ -12,4 +12,4 @@ export declare class Notice {
     mark_(element: Element, name: string): void;
 }
 /** Shows a text at the top of the page, as the gateway does, unless the page has such a text already. */
-export declare function announce(document: Document, text: string, language: string): void;
+export declare function announce(text: string, language: string): void;

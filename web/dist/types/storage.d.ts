@@ -6,6 +6,10 @@ export interface Record {
     digest?: string | undefined;
     /** A definitive answer came: the next draft gets another key. */
     ended?: boolean | undefined;
+    /** The form's token that semelFetch sent with it; empty when none was sent. */
+    token?: string | undefined;
+    /** The rendering of a form that sent it. */
+    sender?: string;
     /** The history entry of the page that holds the form. */
     entry?: string | undefined;
     /** The page's address, for browsers that do not name history entries. */

@@ -12,24 +12,20 @@ export interface Guarded {
         replayed?: boolean;
     }): void;
 }
-/** A submission of one form. */
-interface Current {
-    guard: FormGuard;
-    submission: Submission;
-}
 /** Watches the forms of one document. */
 export declare class Watch {
-    private readonly guards_;
     /** The guards of forms with tokens, by the forms' names. */
     private readonly named_;
     private readonly locked_;
     private readonly shelves_;
     /** The submission whose submit event is being dispatched, or whose fields are being collected. */
-    current_: Current | undefined;
+    current_: Submission | undefined;
     /** The submission whose fields were collected last; also one by form.submit(), which locks nothing. */
-    signed_: Current | undefined;
+    signed_: Submission | undefined;
     /** The same, when its navigation has begun and none was asked for since. */
-    sent_: Current | undefined;
+    sent_: Submission | undefined;
+    /** A script asks for the fields of a form. */
+    asked_: boolean | undefined;
     /** The last click. */
     click_: MouseEvent | undefined;
     start(): void;
@@ -46,19 +42,14 @@ export declare class Watch {
     prepare_(form: HTMLFormElement): void;
     added_(changes: readonly MutationRecord[]): void;
     onSubmit_(event: SubmitEvent): void;
-    afterSubmit_(event: SubmitEvent, current: Current): void;
+    afterSubmit_(submission: Submission): void;
     onFormData_(event: FormDataEvent): void;
-    onSettle_(event: CustomEvent): void;
     settleForm_(guard: FormGuard, answer: {
         definitive: boolean;
         replayed?: boolean;
     }): void;
-    /** The page is about to be left: for the submission's sake the first time, for another's after that. */
-    onDeparture_(_: BeforeUnloadEvent): void;
     /** A navigation begins. The browser also reports one when the page's own form.submit() sends a form. */
     onNavigate_({ destination, formData }: Navigate): void;
-    /** The page goes away: it says so in the records of its submissions, for the page that follows. */
-    onLeave_(): void;
     unlock_(which?: (guard: FormGuard) => boolean): void;
     /**
      * Checks whether an outcome has come while this page is still here. A page that stays for sure ends its draft. One that

@@ -4,20 +4,25 @@ import type { Record, Shelf } from "./storage.js";
 export interface Arrival {
     /** PerformanceNavigationTiming.type. */
     type: string;
-    /** The status of the page, or 0 when the browser does not say. */
-    status: number;
-    /** The history entry of this page, and the one it followed. Undefined where the browser does not say. */
+    /** The history entry of this page. Undefined where the browser does not say. */
     entry?: string | undefined;
-    from?: string | undefined;
-    /** The address of the page that led here. */
-    referrer: string;
     /** The address of this page, without its fragment. */
     page: string;
+}
+/** What the current page followed. */
+export interface Following extends Arrival {
+    /** The status of the page, or 0 when the browser does not say. */
+    status: number;
+    /** The history entry of the page that led here, where the browser says it, and its address. */
+    from?: string | undefined;
+    referrer: string;
     /** How many redirects of its origin led here. */
     redirects: number;
 }
 /** Reads how the current page came to be; a server has no page. */
 export declare function arrival(): Arrival;
+/** Reads what the current page followed. */
+export declare function following(): Following;
 /** Whether Back has led to the page that the record is of. */
 export declare function returned(record: Record, here: Arrival): boolean;
 /** What a wish belongs to: the form of an element, else itself. */
@@ -55,7 +60,7 @@ export declare class Wish {
  * that the person typed also follows the form's page, but leads to neither. Returns the outcomes that ended drafts, each with its record: the
  * repetitions to tell about are among them.
  */
-export declare function settle(shelf: Shelf, here: Arrival, outcomes: readonly Outcome[]): {
+export declare function settle(shelf: Shelf, here: Following, outcomes: readonly Outcome[]): {
     outcome: Outcome;
     record: Record;
 }[];
