@@ -9,11 +9,9 @@ ARG BASE_IMAGE=alpine:3.22
 
 FROM ${GO_IMAGE} AS build
 WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
 COPY . .
-ENV CGO_ENABLED=0
-RUN go build -trimpath -ldflags='-s -w -buildid=' -o /out/ ./cmd/semel ./examples/invoices/cmd/invoices
+ENV CGO_ENABLED=0 GOCACHE=/go/cache
+RUN --mount=type=cache,target=/go go build -trimpath -ldflags='-s -w -buildid=' -o /out/ ./cmd/semel ./examples/invoices/cmd/invoices
 
 FROM ${BASE_IMAGE} AS base
 # A number needs no entry in /etc/shadow, which would have the date of the build.
