@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"context"
@@ -12,42 +12,44 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// logFlags are the log flags of every verb.
-type logFlags struct {
+// LogFlags are the log flags of every verb.
+type LogFlags struct {
 	format string
 	level  string
 }
 
-func (f *logFlags) register(root *cobra.Command) {
+// Register adds the flags to every verb.
+func (f *LogFlags) Register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.format, "log-format", "auto", "`format` of the log on stderr: text, json, or auto (text on a terminal, json elsewhere)")
 	flags.StringVar(&f.level, "log-level", "info", "lowest `level` to log: debug, info, warn or error")
 }
 
-// logger returns the log of this process, on stderr.
-func (f *logFlags) logger(p *process) (*slog.Logger, error) {
+// Logger returns the log of this process, on stderr.
+func (f *LogFlags) Logger(p *Process) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.level)); err != nil {
-		return nil, usagef("--log-level %q must be debug, info, warn or error", f.level)
+		return nil, Usagef("--log-level %q must be debug, info, warn or error", f.level)
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	text := f.format == "text"
 	switch f.format {
 	case "text", "json":
 	case "auto":
-		text = isTerminal(p.stderr)
+		text = IsTerminal(p.Stderr)
 	default:
-		return nil, usagef("--log-format %q must be text, json or auto", f.format)
+		return nil, Usagef("--log-format %q must be text, json or auto", f.format)
 	}
 	if text {
-		return slog.New(slog.NewTextHandler(p.stderr, opts)), nil
+		return slog.New(slog.NewTextHandler(p.Stderr, opts)), nil
 	}
-	return slog.New(slog.NewJSONHandler(p.stderr, opts)), nil
+	out := &wholeLines{to: p.Stderr}
+	return slog.New(&jsonLog{Handler: slog.NewJSONHandler(out, opts), out: out}), nil
 }
 
-// capture redirects package log, which libraries use, to the log, at debug level and without quotations: net/http
+// Capture redirects package log, which libraries use, to the log, at debug level and without quotations: net/http
 // quotes unsolicited answers.
-func capture(to *slog.Logger) {
+func Capture(to *slog.Logger) {
 	log.SetFlags(0)
 	log.SetOutput(captured{to})
 }
@@ -61,8 +63,8 @@ func (c captured) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// isTerminal reports whether a person is likely to read the output.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether a person is likely to read the output.
+func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"encoding/json"
@@ -13,18 +13,18 @@ import (
 // tableRows bounds the rows of one table on a terminal; further rows get another one.
 const tableRows = 500
 
-// sheet prints rows: a table on a terminal, tab-separated columns elsewhere.
-type sheet interface {
+// Sheet prints rows: a table on a terminal, tab-separated columns elsewhere.
+type Sheet interface {
 	line(cells []string) error
 	end() error
 }
 
-// newSheet returns a sheet with these titles; empty replaces a table without rows.
-func newSheet(p *process, titles []string, empty string) sheet {
-	if isTerminal(p.stdout) {
-		return newTableSheet(p, titles, empty)
+// NewSheet returns a sheet with these titles; empty replaces a table without rows.
+func NewSheet(p *Process, titles []string, empty string) Sheet {
+	if IsTerminal(p.Stdout) {
+		return NewTableSheet(p, titles, empty)
 	}
-	return &plainSheet{w: p.stdout, titles: titles}
+	return &plainSheet{w: p.Stdout, titles: titles}
 }
 
 // plainSheet prints tab-separated columns.
@@ -53,9 +53,9 @@ func (s *plainSheet) end() error {
 	return s.line(s.titles)
 }
 
-// printSheet prints all rows of a sheet.
-func printSheet(p *process, titles []string, empty string, rows [][]string) error {
-	out := newSheet(p, titles, empty)
+// PrintSheet prints all rows of a sheet.
+func PrintSheet(p *Process, titles []string, empty string, rows [][]string) error {
+	out := NewSheet(p, titles, empty)
 	for _, row := range rows {
 		if err := out.line(row); err != nil {
 			return err
@@ -64,26 +64,27 @@ func printSheet(p *process, titles []string, empty string, rows [][]string) erro
 	return out.end()
 }
 
-// listing prints values one after the other, and ends: as JSON, or as the rows of a sheet.
-type listing[T any] struct {
-	write func(*T) error
-	end   func() error
+// Listing prints values one after the other, and ends: as JSON, or as the rows of a sheet.
+type Listing[T any] struct {
+	Write func(*T) error
+	End   func() error
 }
 
-// jsonOf is a listing of the JSON that view makes of the values, and sheetOf one of rows.
-func jsonOf[T, V any](p *process, view func(*T) V) listing[T] {
-	encoder := json.NewEncoder(p.stdout)
-	return listing[T]{func(one *T) error { return encoder.Encode(view(one)) }, func() error { return nil }}
+// JSONOf is a listing of the JSON that view makes of the values.
+func JSONOf[T, V any](p *Process, view func(*T) V) Listing[T] {
+	encoder := json.NewEncoder(p.Stdout)
+	return Listing[T]{func(one *T) error { return encoder.Encode(view(one)) }, func() error { return nil }}
 }
 
-func sheetOf[T any](out sheet, row func(*T) []string) listing[T] {
-	return listing[T]{func(one *T) error { return out.line(row(one)) }, out.end}
+// SheetOf is a listing of the rows that row makes of the values.
+func SheetOf[T any](out Sheet, row func(*T) []string) Listing[T] {
+	return Listing[T]{func(one *T) error { return out.line(row(one)) }, out.end}
 }
 
-// newTable returns a table for people with this header.
-func newTable(p *process, header table.Row) table.Writer {
+// NewTable returns a table for people with this header.
+func NewTable(p *Process, header table.Row) table.Writer {
 	t := table.NewWriter()
-	t.SetOutputMirror(p.stdout)
+	t.SetOutputMirror(p.Stdout)
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.AppendHeader(header)
@@ -92,21 +93,22 @@ func newTable(p *process, header table.Row) table.Writer {
 
 // tableSheet prints a table for people.
 type tableSheet struct {
-	p     *process
+	p     *Process
 	table table.Writer
 	empty string
 	any   bool // something was written
 }
 
-func newTableSheet(p *process, titles []string, empty string) *tableSheet {
+// NewTableSheet returns a sheet for people, on a terminal or not.
+func NewTableSheet(p *Process, titles []string, empty string) Sheet {
 	t := table.NewWriter()
-	t.SetOutputMirror(p.stdout)
+	t.SetOutputMirror(p.Stdout)
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(tableRow(titles))
 	t.SetColumnConfigs([]table.ColumnConfig{
-		{Name: "SCOPE", WidthMax: 36, WidthMaxEnforcer: shorten},
-		{Name: "NAME", WidthMax: 40, WidthMaxEnforcer: shorten},
-		{Name: "REASON", WidthMax: 60, WidthMaxEnforcer: shorten},
+		{Name: "SCOPE", WidthMax: 36, WidthMaxEnforcer: Shorten},
+		{Name: "NAME", WidthMax: 40, WidthMaxEnforcer: Shorten},
+		{Name: "REASON", WidthMax: 60, WidthMaxEnforcer: Shorten},
 		{Name: "WHY", WidthMax: 60, WidthMaxEnforcer: text.WrapSoft},
 	})
 	return &tableSheet{p: p, table: t, empty: empty}
@@ -120,7 +122,8 @@ func tableRow(cells []string) table.Row {
 	return row
 }
 
-func shorten(text string, limit int) string {
+// Shorten cuts text to limit characters, the last of them an ellipsis.
+func Shorten(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text
@@ -144,7 +147,7 @@ func (s *tableSheet) draw() {
 
 func (s *tableSheet) end() error {
 	if !s.any {
-		_, err := fmt.Fprintln(s.p.stdout, s.empty)
+		_, err := fmt.Fprintln(s.p.Stdout, s.empty)
 		return err
 	}
 	if s.table.Length() > 0 {

@@ -2,16 +2,12 @@ module github.com/semel-dev/semel/cmd/semel/otlp
 
 go 1.26.0
 
-replace (
-	github.com/semel-dev/semel => ../../..
-	github.com/semel-dev/semel/semelotel => ../../../semelotel
-)
-
 require (
 	github.com/go-logr/logr v1.4.4
 	github.com/prometheus/client_golang v1.25.0
-	github.com/semel-dev/semel v0.0.0-00010101000000-000000000000
-	github.com/semel-dev/semel/semelotel v0.0.0-00010101000000-000000000000
+	github.com/semel-dev/semel v0.1.0
+	github.com/semel-dev/semel/cmd v0.1.0
+	github.com/semel-dev/semel/semelotel v0.1.0
 	go.opentelemetry.io/contrib/bridges/prometheus v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0
 	go.opentelemetry.io/otel v1.47.0
@@ -38,7 +34,7 @@ require (
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
+	github.com/grpc-ecosystem/grpc-gateway/v2 v2.33.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -57,6 +53,14 @@ require (
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/semel-dev/semel/check v0.1.0 // indirect
+	github.com/semel-dev/semel/console v0.1.0 // indirect
+	github.com/semel-dev/semel/demo v0.1.0 // indirect
+	github.com/semel-dev/semel/examples v0.1.0 // indirect
+	github.com/semel-dev/semel/gateway v0.1.0 // indirect
+	github.com/semel-dev/semel/internal/cli v0.1.0 // indirect
+	github.com/semel-dev/semel/lint v0.1.0 // indirect
+	github.com/semel-dev/semel/schema v0.1.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/sqlc-dev/marino v0.3.1 // indirect
@@ -75,9 +79,9 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
-	google.golang.org/grpc v1.83.2 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20261026165753-2ffab32bce7e // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
+	google.golang.org/grpc v1.85.0 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

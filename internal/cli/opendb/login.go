@@ -26,7 +26,7 @@ type Login struct {
 // OpenAs opens another database of the server that a DSN names, to write. The rules are those of [Open]. SQLite has
 // no other databases.
 func OpenAs(ctx context.Context, dsn string, l Login) (*Database, error) {
-	return open(ctx, dsn, Write, l)
+	return openAs(ctx, dsn, Write, l)
 }
 
 func (l *Login) postgres(config *pgx.ConnConfig) {

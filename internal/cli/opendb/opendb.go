@@ -48,10 +48,10 @@ type Database struct {
 // wraps [ErrDSN] when the DSN itself is wrong; any other error means that the
 // database could not be reached. No error repeats a password.
 func Open(ctx context.Context, dsn string, use Use) (*Database, error) {
-	return open(ctx, dsn, use, Login{})
+	return openAs(ctx, dsn, use, Login{})
 }
 
-func open(ctx context.Context, dsn string, use Use, l Login) (*Database, error) {
+func openAs(ctx context.Context, dsn string, use Use, l Login) (*Database, error) {
 	scheme, rest, err := split(dsn)
 	if err != nil {
 		return nil, err

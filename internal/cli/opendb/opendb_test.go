@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/testserver/databases"
 )
 

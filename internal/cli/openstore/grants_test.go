@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/openstore/openlog"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore/openlog"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
@@ -22,7 +22,7 @@ import (
 // says what to do.
 func TestDocumentedGrants(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/storage.md")
+	page, err := os.ReadFile("../../../docs/storage.md")
 	must(t, err)
 	_, section, _ := strings.Cut(string(page), "## PostgreSQL 13")
 	grants := regexp.MustCompile("(?s)```sql\n(.*?)```").FindStringSubmatch(section)

@@ -6,9 +6,8 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/outcomecache"
+	"github.com/semel-dev/semel/internal/cli/outcomecache"
 	"github.com/semel-dev/semel/store/groupcommit"
-	"github.com/semel-dev/semel/store/logstore"
 	"github.com/semel-dev/semel/store/mysqlstore"
 	"github.com/semel-dev/semel/store/pgstore"
 	"github.com/semel-dev/semel/store/redisstore"
@@ -16,10 +15,11 @@ import (
 
 // asDSN marks an error that the DSN as written causes.
 func asDSN(err error) error {
-	for _, config := range []error{logstore.ErrConfig, pgstore.ErrConfig, mysqlstore.ErrConfig, redisstore.ErrConfig} {
-		if errors.Is(err, config) {
-			return fmt.Errorf("%w: %w", ErrDSN, err)
-		}
+	if _, wrong := errors.AsType[interface {
+		error
+		Misconfigured()
+	}](err); wrong {
+		return fmt.Errorf("%w: %w", ErrDSN, err)
 	}
 	return err
 }

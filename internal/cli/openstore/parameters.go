@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/semel-dev/semel/internal/outcomecache"
+	"github.com/semel-dev/semel/internal/cli/outcomecache"
 )
 
 // The parameters of a DSN that are Semel's own; all others are the driver's.

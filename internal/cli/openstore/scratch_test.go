@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/store/groupcommit"
 )

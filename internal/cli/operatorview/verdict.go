@@ -22,7 +22,7 @@ const (
 	maxHeaderBytes = 8 << 10
 )
 
-// Field is a part of a [Verdict].
+// Field is a part of a [RecordVerdict].
 type Field string
 
 // The fields of a verdict.
@@ -47,8 +47,8 @@ type FieldError struct {
 // Error returns the text.
 func (e *FieldError) Error() string { return e.Text }
 
-// Verdict is an operator's settlement of a record.
-type Verdict struct {
+// RecordVerdict is an operator's settlement of a record.
+type RecordVerdict struct {
 	As        string        // completed, released or cancelled
 	Reason    string        // how the operator knows
 	Retention time.Duration // how long the verdict is remembered; 0 for the policy's
@@ -69,12 +69,12 @@ type Verdict struct {
 	Naming func(Field) string
 }
 
-// Verdicts returns the values of [Verdict.As].
+// Verdicts returns the values of [RecordVerdict.As].
 func Verdicts() []string { return []string{"completed", "released", "cancelled"} }
 
-// Settlement returns what the verdict means, but for a Result, which [Verdict.Keep]
+// Settlement returns what the verdict means, but for a Result, which [RecordVerdict.Keep]
 // adds. Its errors are [*FieldError], or that of Body.
-func (v *Verdict) Settlement() (semel.Settlement, error) {
+func (v *RecordVerdict) Settlement() (semel.Settlement, error) {
 	s := semel.Settlement{Note: v.Reason, Retention: v.Retention}
 	if err := CheckReason(v.Reason, v.Naming); err != nil {
 		return s, err
@@ -112,11 +112,11 @@ func (v *Verdict) Settlement() (semel.Settlement, error) {
 }
 
 // answers reports whether there is a part of an answer.
-func (v *Verdict) answers() bool {
+func (v *RecordVerdict) answers() bool {
 	return v.Status != 0 || v.Location != "" || v.ContentType != "" || v.Body != nil || v.NoBody
 }
 
-func (v *Verdict) withResult(s semel.Settlement) (semel.Settlement, error) {
+func (v *RecordVerdict) withResult(s semel.Settlement) (semel.Settlement, error) {
 	switch {
 	case v.answers():
 		return s, v.wrong(FieldResult, "%s is that of a flow or a step, and excludes an HTTP answer (%s, %s, %s, %s, %s)", v.Naming(FieldResult),
@@ -130,7 +130,7 @@ func (v *Verdict) withResult(s semel.Settlement) (semel.Settlement, error) {
 
 // Keep adds the Result, if there is one, to the settlement of the record: flows and
 // steps keep it differently. Its errors are [*FieldError].
-func (v *Verdict) Keep(s *semel.Settlement, rec *semel.Record) (err error) {
+func (v *RecordVerdict) Keep(s *semel.Settlement, rec *semel.Record) (err error) {
 	if v.Result == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (v *Verdict) Keep(s *semel.Settlement, rec *semel.Record) (err error) {
 }
 
 // withAnswer adds the answer that later attempts get.
-func (v *Verdict) withAnswer(s semel.Settlement) (semel.Settlement, error) {
+func (v *RecordVerdict) withAnswer(s semel.Settlement) (semel.Settlement, error) {
 	switch {
 	case v.Status < 200 || v.Status > 599:
 		return s, v.wrong(FieldStatus, "%s completed needs the %s that retries get, 200 to 599", v.Naming(FieldAs), v.Naming(FieldStatus))
@@ -182,7 +182,7 @@ func (v *Verdict) withAnswer(s semel.Settlement) (semel.Settlement, error) {
 	return s, nil
 }
 
-func (v *Verdict) wrong(field Field, format string, args ...any) error {
+func (v *RecordVerdict) wrong(field Field, format string, args ...any) error {
 	return &FieldError{field, fmt.Sprintf(format, args...)}
 }
 

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/outcomecache"
+	"github.com/semel-dev/semel/internal/cli/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
 )

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/outcomecache"
+	"github.com/semel-dev/semel/internal/cli/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/store/storetest"
 )
@@ -56,5 +56,3 @@ func TestStoreUnderFaults(t *testing.T) {
 	t.Parallel()
 	storetest.RunFaults(t, open)
 }
-
-func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, open) }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli/outcomecache"
 	"github.com/semel-dev/semel/internal/memdb"
-	"github.com/semel-dev/semel/internal/outcomecache"
 	"github.com/semel-dev/semel/store/memstore"
 )
 

@@ -8,13 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // address is a named URL of a server.
 type address struct{ name, url string }
 
-// announce writes the addresses to a file that appears complete, for programs
-// that wait for it. No name means no file.
+// announce writes the addresses to a file that appears complete, for programs that wait for it. No name means no file.
 func announce(name string, addresses []address) error {
 	if name == "" {
 		return nil
@@ -25,7 +26,7 @@ func announce(name string, addresses []address) error {
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(name), ".ready-*")
 	if err != nil {
-		return usage(fmt.Errorf("write the ready file: %w", err))
+		return cli.Usage(fmt.Errorf("write the ready file: %w", err))
 	}
 	_, err = temporary.WriteString(text.String())
 	if closeErr := temporary.Close(); err == nil {
@@ -36,7 +37,7 @@ func announce(name string, addresses []address) error {
 	}
 	if err != nil {
 		_ = os.Remove(temporary.Name()) // the error is reported below
-		return usage(fmt.Errorf("write the ready file: %w", err))
+		return cli.Usage(fmt.Errorf("write the ready file: %w", err))
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // library is a service that lends books to people who are logged in: it mints ids, and executes each id once.
@@ -91,7 +93,7 @@ func TestCheckLogsInAndMints(t *testing.T) {
 		}
 	}
 	code, stdout, stderr := checked(t, args("secret of bob")...)
-	if code != exitFine || !strings.Contains(stdout, `"fine":true`) {
+	if code != cli.ExitFine || !strings.Contains(stdout, `"fine":true`) {
 		t.Errorf("exit %d\n%s\n%s", code, stdout, stderr)
 	}
 	for _, secret := range []string{"secret of", "token of"} {
@@ -100,7 +102,7 @@ func TestCheckLogsInAndMints(t *testing.T) {
 		}
 	}
 	code, _, stderr = checked(t, args("wrong")...)
-	if code != exitUnreachable || !strings.Contains(stderr, "log in the other user: the answer is 403") {
+	if code != cli.ExitUnreachable || !strings.Contains(stderr, "log in the other user: the answer is 403") {
 		t.Errorf("exit %d\n%s", code, stderr)
 	}
 }
@@ -121,11 +123,11 @@ func TestCheckOverTLS(t *testing.T) {
 		code int
 		says string
 	}{
-		{nil, exitUnreachable, "--cacert"},
-		{[]string{"-k"}, exitFine, ""},
-		{[]string{"--cacert", authorities}, exitFine, ""},
-		{[]string{"--cacert", empty}, exitUsage, "no certificate in PEM"},
-		{[]string{"--cacert", filepath.Join(dir, "nowhere")}, exitUsage, "--cacert: "},
+		{nil, cli.ExitUnreachable, "--cacert"},
+		{[]string{"-k"}, cli.ExitFine, ""},
+		{[]string{"--cacert", authorities}, cli.ExitFine, ""},
+		{[]string{"--cacert", empty}, cli.ExitUsage, "no certificate in PEM"},
+		{[]string{"--cacert", filepath.Join(dir, "nowhere")}, cli.ExitUsage, "--cacert: "},
 	} {
 		code, stdout, stderr := checked(t, slices.Concat(c.args, []string{"--only", "BASIC-03", "--", "curl", server.URL, "-d", "n={{n}}"})...)
 		if code != c.code || !strings.Contains(stderr, c.says) {

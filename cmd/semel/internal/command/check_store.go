@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/cmd/semel/internal/storecheck"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 )
 
-func newCheckStore(p *process, logs *logFlags) *cobra.Command {
+func newCheckStore(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	var asJSON bool
 	var keys int
 	cmd := &cobra.Command{
@@ -35,15 +36,15 @@ break is not proven; use the server, proxy and settings that you run in producti
 		Annotations: map[string]string{"exit1": "a promise was broken, can break with these settings, or could not be tried"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one store by its DSN, such as semel check-store postgres://app@db.example/shop")
+				return cli.Usagef("name one store by its DSN, such as semel check-store postgres://app@db.example/shop")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keys < 1 || keys > maxCheckKeys {
-				return usagef("--keys %d is not between 1 and %d", keys, maxCheckKeys)
+				return cli.Usagef("--keys %d is not between 1 and %d", keys, maxCheckKeys)
 			}
-			if _, err := logs.logger(p); err != nil {
+			if _, err := logs.Logger(p); err != nil {
 				return err
 			}
 			report, err := checkStore(cmd, p, args[0], keys)
@@ -64,48 +65,48 @@ const (
 )
 
 // checkStore runs in a scratch part of the store and removes it.
-func checkStore(cmd *cobra.Command, p *process, dsn string, keys int) (storecheck.Report, error) {
+func checkStore(cmd *cobra.Command, p *cli.Process, dsn string, keys int) (storecheck.Report, error) {
 	ctx := cmd.Context()
 	scratch, err := openstore.NewScratch(dsn)
 	switch {
 	case errors.Is(err, openstore.ErrDSN):
-		return storecheck.Report{}, usage(err)
+		return storecheck.Report{}, cli.Usage(err)
 	case err != nil:
 		return storecheck.Report{}, err
 	}
-	bar := startProgress(p, "checks", 0)
-	report, err := storecheck.Run(ctx, storecheck.On(scratch), storecheck.Options{Keys: keys, Progress: bar.set})
-	bar.stop()
+	bar := cli.StartProgress(p, "checks", 0)
+	report, err := storecheck.Run(ctx, storecheck.On(scratch), storecheck.Options{Keys: keys, Progress: bar.Set})
+	bar.Stop()
 	if removed := scratch.Remove(); removed != nil {
 		err = errors.Join(err, fmt.Errorf("remove the scratch part (%s): %w", scratch.Name(), removed))
 	}
 	var unfit interface{ Unfit() }
 	switch {
 	case errors.As(err, &unfit): // the server was reached, and a promise would break on it
-		err = found(err)
+		err = cli.Found(err)
 	case err != nil:
-		err = openError(err)
+		err = storeError(err)
 	}
 	return report, err
 }
 
 // printStoreReport prints the report; its error is the exit code.
-func printStoreReport(p *process, r *storecheck.Report, asJSON bool) error {
+func printStoreReport(p *cli.Process, r *storecheck.Report, asJSON bool) error {
 	if asJSON {
-		if err := json.NewEncoder(p.stdout).Encode(r); err != nil {
+		if err := json.NewEncoder(p.Stdout).Encode(r); err != nil {
 			return err
 		}
 	} else {
 		printReport(p, r)
 	}
 	if !r.Fine() {
-		return found(errors.New("this store breaks a promise, can break one with its settings, or could not be checked; see above"))
+		return cli.Found(errors.New("this store breaks a promise, can break one with its settings, or could not be checked; see above"))
 	}
 	return nil
 }
 
-func printReport(p *process, r *storecheck.Report) {
-	out := newTable(p, table.Row{"check", "promise", "", "what should hold, and what was seen"})
+func printReport(p *cli.Process, r *storecheck.Report) {
+	out := cli.NewTable(p, table.Row{"check", "promise", "", "what should hold, and what was seen"})
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		promise := ""

@@ -13,15 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/console"
-	"github.com/semel-dev/semel/internal/dedupe"
+	"github.com/semel-dev/semel/console"
+	"github.com/semel-dev/semel/gateway/adminapi"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 const (
@@ -37,7 +38,7 @@ type consoleFlags struct {
 	listen, tokens, readyFile, prometheus, dsn, outbox, rules string
 }
 
-func newConsole(p *process, logs *logFlags) *cobra.Command {
+func newConsole(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	f := &consoleFlags{records: recordsFlags{logs: logs}}
 	cmd := &cobra.Command{
 		Use:   "console",
@@ -57,8 +58,8 @@ Operators log in with a token of --admin-tokens-file. Make one with:
 A line that ends with the word read is for a person who may only look. The address
 has no TLS: reach it from elsewhere through a tunnel or a TLS proxy.`,
 		Example: `  semel console --store postgres://app@db.example/shop --admin-tokens-file admin-tokens`,
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), p) },
+		Args:    cli.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.servePages(cmd.Context(), p) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.records.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, log:DIR, postgres://…, mysql://…, redis://…")
@@ -73,41 +74,41 @@ has no TLS: reach it from elsewhere through a tunnel or a TLS proxy.`,
 	return cmd
 }
 
-func (f *consoleFlags) run(ctx context.Context, p *process) error {
+func (f *consoleFlags) servePages(ctx context.Context, p *cli.Process) error {
 	if f.tokens == "" {
-		return usagef("--admin-tokens-file is missing: operators log in with the tokens in it")
+		return cli.Usagef("--admin-tokens-file is missing: operators log in with the tokens in it")
 	}
 	tokens, err := adminapi.LoadTokens(f.tokens)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
-	if err := checkAddress("listen", f.listen); err != nil {
+	if err := cli.CheckAddress("listen", f.listen); err != nil {
 		return err
 	}
 	if f.prometheus != "" && !console.IsLink(f.prometheus) {
-		return usagef("--prometheus-url %q is not the URL of a page (write it like https://prometheus.example/graph)", f.prometheus)
+		return cli.Usagef("--prometheus-url %q is not the URL of a page (write it like https://prometheus.example/graph)", f.prometheus)
 	}
 	var file *rules.File
 	if f.rules != "" {
 		if file, err = rules.Load(f.rules); err != nil {
-			return usage(err)
+			return cli.Usage(err)
 		}
 	}
-	logger, err := f.records.logs.logger(p)
+	logger, err := f.records.logs.Logger(p)
 	if err != nil {
 		return err
 	}
 	return f.records.with(ctx, p, openstore.Operate, semel.Options{}, func(l *ledger) error {
-		return f.open(ctx, logger, l, console.Options{
+		return f.serveStore(ctx, logger, l, console.Options{
 			OutboxTable: f.outbox, Logger: logger, Prometheus: f.prometheus, Rules: file, Settings: f.settings(len(tokens)),
 		}, tokens)
 	})
 }
 
-// open opens what the pages show, and serves them.
-func (f *consoleFlags) open(ctx context.Context, logger *slog.Logger, l *ledger, o console.Options, tokens []adminapi.Token) (err error) {
+// serveStore opens what the pages show, and serves them.
+func (f *consoleFlags) serveStore(ctx context.Context, logger *slog.Logger, l *ledger, o console.Options, tokens []adminapi.Token) (err error) {
 	if o.API, err = adminapi.New(l.guard, &adminapi.Options{Tokens: tokens, Logger: logger}); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	if o.Database, err = f.database(ctx); err != nil {
 		return err
@@ -125,11 +126,11 @@ func (f *consoleFlags) open(ctx context.Context, logger *slog.Logger, l *ledger,
 	}
 	pages, err := console.New(l.guard, o)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	metrics, end, err := f.metrics(ctx, l, o.Database)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	defer end()
 	return f.serve(ctx, logger, pages, metrics)
@@ -161,11 +162,11 @@ func (f *consoleFlags) database(ctx context.Context) (*dedupe.Database, error) {
 		return nil, nil //nolint:nilnil // none.
 	}
 	if _, err := outbox.Schema(dialect.PostgreSQL.String(), f.outbox); err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	db, err := opendb.Open(ctx, f.dsn, opendb.Write)
 	if err != nil {
-		return nil, openError(err)
+		return nil, storeError(err)
 	}
 	return &dedupe.Database{DB: db.DB, Dialect: db.Dialect}, nil
 }
@@ -199,7 +200,7 @@ func (f *consoleFlags) serve(ctx context.Context, log *slog.Logger, pages, metri
 		<-drained // a verdict is given in full
 	}
 	if !errors.Is(err, http.ErrServerClosed) {
-		return unreachable(fmt.Errorf("serve the console: %w", err))
+		return cli.Unreachable(fmt.Errorf("serve the console: %w", err))
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/semel-dev/semel/internal/dedupe"
-	"github.com/semel-dev/semel/internal/watch"
+	"github.com/semel-dev/semel/gateway/watch"
 	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/schema/dedupe"
 )
 
 const (
@@ -66,8 +66,8 @@ func (g *outboxGauges) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// run reads the outbox until ctx ends. A database without the outbox, or one that does not answer, leaves a gap.
-func (g *outboxGauges) run(ctx context.Context, in *dedupe.Database, table string) {
+// poll reads the outbox until ctx ends. A database without the outbox, or one that does not answer, leaves a gap.
+func (g *outboxGauges) poll(ctx context.Context, in *dedupe.Database, table string) {
 	tick := time.NewTicker(outboxEvery)
 	defer tick.Stop()
 	for {
@@ -113,7 +113,7 @@ func (f *consoleFlags) metrics(ctx context.Context, l *ledger, in *dedupe.Databa
 		gauges := newOutboxGauges()
 		registry.MustRegister(gauges)
 		gauges.look(ctx, in, f.outbox)
-		all.Go(func() { gauges.run(ctx, in, f.outbox) })
+		all.Go(func() { gauges.poll(ctx, in, f.outbox) })
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), func() { cancel(); all.Wait() }, nil
 }

@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/demo"
+	"github.com/semel-dev/semel/demo/stage"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 type demoFlags struct {
-	logs      *logFlags
+	logs      *cli.LogFlags
 	listen    string
 	readyFile string
 	latency   time.Duration
@@ -23,7 +23,7 @@ type demoFlags struct {
 	json      bool
 }
 
-func newDemo(p *process, logs *logFlags) *cobra.Command {
+func newDemo(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	f := &demoFlags{logs: logs}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -46,14 +46,14 @@ if behind the gateway everything happened exactly once.`,
   semel demo --listen 127.0.0.1:0
   semel demo --once
   semel demo --once --json | jq '.scenarios[].protected.invoices'`,
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		Annotations: map[string]string{"exit1": "with --once: something happened more or less than once behind the gateway"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logs.logger(p)
+			log, err := logs.Logger(p)
 			if err != nil {
 				return err
 			}
-			opts := &demo.Options{Listen: f.listen, Latency: f.latency, Logger: log}
+			opts := &stage.Options{Listen: f.listen, Latency: f.latency, Logger: log}
 			if f.latency == 0 {
 				opts.Latency = -1 // to the application, zero is its default
 			}
@@ -73,16 +73,16 @@ if behind the gateway everything happened exactly once.`,
 }
 
 // serve runs the demo until it is interrupted.
-func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) error {
+func (f *demoFlags) serve(ctx context.Context, p *cli.Process, opts *stage.Options) error {
 	if f.json {
-		return usagef("--json needs --once")
+		return cli.Usagef("--json needs --once")
 	}
-	if err := checkAddress("listen", f.listen); err != nil {
+	if err := cli.CheckAddress("listen", f.listen); err != nil {
 		return err
 	}
-	d, err := demo.Start(ctx, opts)
+	d, err := stage.Start(ctx, opts)
 	if err != nil {
-		return unreachable(fmt.Errorf("%w (choose another address with --listen, or any free port with --listen 127.0.0.1:0)", err))
+		return cli.Unreachable(fmt.Errorf("%w (choose another address with --listen, or any free port with --listen 127.0.0.1:0)", err))
 	}
 	at := d.URLs()
 	err = announce(f.readyFile, []address{
@@ -90,7 +90,7 @@ func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) e
 	})
 	if err == nil {
 		warnOpen(ctx, opts.Logger, "listen", f.listen)
-		_, err = io.WriteString(p.stdout, d.Welcome())
+		_, err = io.WriteString(p.Stdout, d.Welcome())
 	}
 	if err == nil {
 		<-ctx.Done()
@@ -100,53 +100,45 @@ func (f *demoFlags) serve(ctx context.Context, p *process, opts *demo.Options) e
 
 // played is the output of demo --once --json.
 type played struct {
-	Scenarios []demo.Result `json:"scenarios"`
+	Scenarios []stage.Result `json:"scenarios"`
 	// Once reports whether everything happened exactly once behind the gateway.
 	Once bool `json:"once"`
 }
 
 // play plays the scenarios and prints the results.
-func (f *demoFlags) play(ctx context.Context, p *process, opts *demo.Options) error {
+func (f *demoFlags) play(ctx context.Context, p *cli.Process, opts *stage.Options) error {
 	opts.Listen = "" // the page is not used
-	d, err := demo.Start(ctx, opts)
+	d, err := stage.Start(ctx, opts)
 	if err != nil {
-		return unreachable(err)
+		return cli.Unreachable(err)
 	}
-	var after func(demo.Result)
-	if isTerminal(p.stderr) && !f.json {
-		_, _ = fmt.Fprint(p.stderr, "playing") // a sign of life
-		after = func(demo.Result) { _, _ = fmt.Fprint(p.stderr, ".") }
-		defer fmt.Fprintln(p.stderr) //nolint:errcheck // as above.
+	var after func(stage.Result)
+	if cli.IsTerminal(p.Stderr) && !f.json {
+		_, _ = fmt.Fprint(p.Stderr, "playing") // a sign of life
+		after = func(stage.Result) { _, _ = fmt.Fprint(p.Stderr, ".") }
+		defer fmt.Fprintln(p.Stderr) //nolint:errcheck // as above.
 	}
 	results, err := d.Play(ctx, after)
 	if err := errors.Join(err, d.Stop(ctx)); err != nil {
-		return unreachable(err)
+		return cli.Unreachable(err)
 	}
 	return printPlayed(p, results, f.json)
 }
 
 // printPlayed prints the results; the error reports that something happened more or less than once behind the gateway.
-func printPlayed(p *process, results []demo.Result, asJSON bool) error {
+func printPlayed(p *cli.Process, results []stage.Result, asJSON bool) error {
 	said := played{Scenarios: results, Once: true}
 	for i := range results {
 		said.Once = said.Once && results[i].Once()
 	}
 	var err error
 	if asJSON {
-		err = json.NewEncoder(p.stdout).Encode(said)
+		err = json.NewEncoder(p.Stdout).Encode(said)
 	} else {
-		_, err = io.WriteString(p.stdout, demo.Table(results, isTerminal(p.stdout)))
+		_, err = io.WriteString(p.Stdout, stage.Table(results, cli.IsTerminal(p.Stdout)))
 	}
 	if err == nil && !said.Once {
-		err = found(errors.New("not everything happened exactly once behind the gateway"))
+		err = cli.Found(errors.New("not everything happened exactly once behind the gateway"))
 	}
 	return err
-}
-
-// checkAddress rejects an invalid address.
-func checkAddress(flag, value string) error {
-	if _, _, err := net.SplitHostPort(value); err != nil {
-		return usagef("--%s %q is not an address (write it like 127.0.0.1:8080, or 127.0.0.1:0 for any free port)", flag, value)
-	}
-	return nil
 }

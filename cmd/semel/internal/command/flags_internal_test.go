@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/must"
 )
 
@@ -34,7 +35,7 @@ func TestFlags(t *testing.T) {
 			walk(verb)
 		}
 	}
-	walk(newRoot(&process{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}))
+	walk(newRoot(&cli.Process{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}, nil))
 	golden := filepath.Join("testdata", "flags.golden")
 	if os.Getenv("SEMEL_UPDATE_GOLDEN") != "" {
 		must.Succeed(os.WriteFile(golden, []byte(got.String()), 0o600), "write %s", golden)

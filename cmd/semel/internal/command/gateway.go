@@ -14,11 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/console/operators"
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/adminapi"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/openstore/openlog"
-	"github.com/semel-dev/semel/internal/operators"
+	"github.com/semel-dev/semel/gateway/adminapi"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore/openlog"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 )
@@ -51,7 +52,7 @@ type gatewayFlags struct {
 	otlp      string
 }
 
-func newGateway(p *process, logs *logFlags) *cobra.Command {
+func newGateway(p *cli.Process, logs *cli.LogFlags, telemetry Telemetry) *cobra.Command {
 	f := &gatewayFlags{}
 	cmd := &cobra.Command{
 		Use:   "gateway --upstream URL",
@@ -84,22 +85,22 @@ the outcome of running requests is then unknown. No signal reloads the rules.`,
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
   semel gateway --upstream http://app:9000 --listen 0.0.0.0:443 --tls-cert site.pem --tls-key site.key
   curl -i http://127.0.0.1:8080/orders -H 'Idempotency-Key: "8e03978e"' -d 'item=42'`,
-		Args:        noArgs,
+		Args:        cli.NoArgs,
 		Annotations: map[string]string{"environment": gatewayEnvironment},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logs.logger(p)
+			log, err := logs.Logger(p)
 			if err != nil {
 				return err
 			}
-			capture(log)
+			cli.Capture(log)
 			f.config.Logger = log
 			if err := f.keys.into(&f.config.Guard, p); err != nil {
 				return err
 			}
-			for secret := range strings.FieldsSeq(p.getenv(formSecretsVariable)) {
+			for secret := range strings.FieldsSeq(p.Getenv(formSecretsVariable)) {
 				f.config.FormSecrets = append(f.config.FormSecrets, []byte(secret))
 			}
-			return f.run(cmd.Context(), p.telemetry)
+			return f.openAndServe(cmd.Context(), telemetry)
 		},
 	}
 	f.register(cmd)
@@ -139,8 +140,8 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 }
 
-// run serves until ctx ends and the gateway has drained.
-func (f *gatewayFlags) run(ctx context.Context, telemetry Telemetry) error {
+// openAndServe opens the store, and serves until ctx ends and the gateway has drained.
+func (f *gatewayFlags) openAndServe(ctx context.Context, telemetry Telemetry) error {
 	if err := f.read(); err != nil {
 		return err
 	}
@@ -153,9 +154,12 @@ func (f *gatewayFlags) run(ctx context.Context, telemetry Telemetry) error {
 		return err
 	}
 	f.config.Store, f.config.StoreName = store, openstore.Redact(f.store)
+	if strings.HasPrefix(f.store, "sqlite:") {
+		f.config.BusyAdvice = "--store log:DIR keeps every outcome as durably at less cost, where no other process uses the file (docs/scale.md)"
+	}
 	err = f.withLog(ctx, func(ctx context.Context) error { return export(ctx, f.serve) })
 	if closeErr := store.Close(); closeErr != nil {
-		err = errors.Join(err, unreachable(fmt.Errorf("close the store: %w", closeErr)))
+		err = errors.Join(err, cli.Unreachable(fmt.Errorf("close the store: %w", closeErr)))
 	}
 	return err
 }
@@ -177,23 +181,23 @@ func (f *gatewayFlags) withLog(ctx context.Context, work func(context.Context) e
 func (f *gatewayFlags) read() error {
 	c := &f.config
 	if c.Upstream == "" {
-		return usagef("the application is missing: give its URL with --upstream, such as http://127.0.0.1:9000")
+		return cli.Usagef("the application is missing: give its URL with --upstream, such as http://127.0.0.1:9000")
 	}
 	if f.keepLog != 0 && (f.keepLog < time.Minute || f.keepLog > archive.MaxRetention) {
-		return usagef("--outcome-log %v is not between 1m and %v (0 keeps none)", f.keepLog, archive.MaxRetention)
+		return cli.Usagef("--outcome-log %v is not between 1m and %v (0 keeps none)", f.keepLog, archive.MaxRetention)
 	}
-	if err := checkAddress("listen", c.Listen); err != nil {
+	if err := cli.CheckAddress("listen", c.Listen); err != nil {
 		return err
 	}
 	if c.AdminListen != adminOff {
-		if err := checkAddress("admin", c.AdminListen); err != nil {
+		if err := cli.CheckAddress("admin", c.AdminListen); err != nil {
 			return err
 		}
 	}
 	for _, text := range f.proxies {
 		network, err := parseNetwork(text)
 		if err != nil {
-			return usagef("--trusted-proxy %q is not a network (write it like 10.0.0.0/8 or 10.1.2.3)", text)
+			return cli.Usagef("--trusted-proxy %q is not a network (write it like 10.0.0.0/8 or 10.1.2.3)", text)
 		}
 		c.TrustedProxies = append(c.TrustedProxies, network)
 	}
@@ -205,7 +209,7 @@ func (f *gatewayFlags) read() error {
 	}
 	if c.CertFile != "" && c.KeyFile != "" {
 		if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
-			return usage(fmt.Errorf("load the certificate: %w (both files are PEM, and belong together)", err))
+			return cli.Usage(fmt.Errorf("load the certificate: %w (both files are PEM, and belong together)", err))
 		}
 	}
 	if f.rules == "" {
@@ -213,7 +217,7 @@ func (f *gatewayFlags) read() error {
 	}
 	var err error
 	if c.Rules, err = rules.Load(f.rules); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	return nil
 }
@@ -224,11 +228,11 @@ func (f *gatewayFlags) readTokens() error {
 		return nil
 	}
 	if f.config.AdminListen == adminOff {
-		return usagef("--admin-tokens-file needs an admin address, but --admin is off")
+		return cli.Usagef("--admin-tokens-file needs an admin address, but --admin is off")
 	}
 	var err error
 	if f.operators.Tokens, err = adminapi.LoadTokens(f.tokens); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	return nil
 }
@@ -250,20 +254,20 @@ func (f *gatewayFlags) serve(ctx context.Context) error {
 	c.Operators = operators.Of(c, f.operators) //nolint:contextcheck // it logs at most.
 	g, err := gateway.New(c)                   //nolint:contextcheck // it drains when ctx ends.
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
-	front, admin, err := f.take(ctx)
+	front, admin, err := f.listeners(ctx)
 	if err != nil {
 		return errors.Join(err, g.Close()) //nolint:contextcheck // nothing runs yet.
 	}
 	if err := g.Serve(ctx, front, admin); err != nil {
-		return unreachable(err)
+		return cli.Unreachable(err)
 	}
 	return nil
 }
 
-// take listens on the addresses and announces them. admin is nil when it is off.
-func (f *gatewayFlags) take(ctx context.Context) (front, admin net.Listener, err error) {
+// listeners listens on the addresses and announces them. admin is nil when it is off.
+func (f *gatewayFlags) listeners(ctx context.Context) (front, admin net.Listener, err error) {
 	c := &f.config
 	if front, err = listen(ctx, "listen", c.Listen); err != nil {
 		return nil, nil, err
@@ -283,11 +287,10 @@ func (f *gatewayFlags) take(ctx context.Context) (front, admin net.Listener, err
 	return front, admin, nil
 }
 
-// listen listens on an address.
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, unreachable(fmt.Errorf("%w (choose another address with --%s, or any free port with --%s 127.0.0.1:0)", err, flag, flag))
+		return nil, cli.Unreachable(fmt.Errorf("%w (choose another address with --%s, or any free port with --%s 127.0.0.1:0)", err, flag, flag))
 	}
 	return listener, nil
 }

@@ -11,12 +11,13 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/inbox"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 
-func newInbox(p *process, logs *logFlags) *cobra.Command {
+func newInbox(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "Decide on messages that a consumer could not handle",
@@ -25,14 +26,14 @@ func newInbox(p *process, logs *logFlags) *cobra.Command {
 A message that a consumer cannot handle is kept in quarantine: it failed too often,
 it may have happened, its ID is missing or was used for another message, or it is too large.`,
 		Example: `  semel inbox quarantine list --consumer billing`,
-		RunE:    p.wantVerb,
+		RunE:    p.WantVerb,
 	}
 	f := &recordsFlags{logs: logs}
 	quarantine := &cobra.Command{
 		Use:     "quarantine",
 		Short:   "List messages in quarantine, and release or drop them",
 		Example: cmd.Example,
-		RunE:    p.wantVerb,
+		RunE:    p.WantVerb,
 	}
 	f.registerStore(quarantine)
 	quarantine.AddCommand(newQuarantineList(p, f), newQuarantineRelease(p, f), newQuarantineDrop(p, f))
@@ -48,7 +49,7 @@ type quarantineFlags struct {
 	paging
 }
 
-func newQuarantineList(p *process, shared *recordsFlags) *cobra.Command {
+func newQuarantineList(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	f := &quarantineFlags{recordsFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -63,7 +64,7 @@ another version wrote it, is listed with the reason; it can be dropped. A list i
 		Example: `  semel inbox quarantine list
   semel inbox quarantine list --consumer billing --all
   semel inbox quarantine list --json --examine 0 | jq -r '.body | @base64d'`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -79,22 +80,22 @@ another version wrote it, is listed with the reason; it can be dropped. A list i
 	return cmd
 }
 
-func (f *quarantineFlags) list(ctx context.Context, p *process, l *ledger) error {
-	var out listing[inbox.Held]
-	if out = jsonOf(p, viewHeld); !f.json {
+func (f *quarantineFlags) list(ctx context.Context, p *cli.Process, l *ledger) error {
+	var out cli.Listing[inbox.Held]
+	if out = cli.JSONOf(p, viewHeld); !f.json {
 		titles := []string{"DIGEST", "CONSUMER", "ID", "SUBJECT", "REASON", "ATTEMPTS", "AGE", "EXPIRES IN", "STATE", "WHY"}
-		out = sheetOf(newSheet(p, titles, "No messages in quarantine."), heldRow)
+		out = cli.SheetOf(cli.NewSheet(p, titles, "No messages in quarantine."), heldRow)
 	}
 	at, err := inbox.List(ctx, l.guard, f.consumer, operator.Search{After: f.after, Examine: f.examine}, func(h *inbox.Held) error {
 		if !f.all && (h.Decision == "handled" || h.Decision == "dropped") {
 			return nil
 		}
-		return out.write(h)
+		return out.Write(h)
 	})
 	if err != nil {
 		return f.wrongCursor(err)
 	}
-	if err := out.end(); err != nil {
+	if err := out.End(); err != nil {
 		return err
 	}
 	return f.remark(p, f.json, at)
@@ -110,8 +111,8 @@ func heldState(h *inbox.Held) string {
 
 func heldRow(h *inbox.Held) []string {
 	return []string{
-		h.Digest.String()[:digestShown], plain(h.Consumer), orDash(plain(h.Message.ID)), orDash(plain(h.Message.Subject)), orDash(string(h.Reason)),
-		fmt.Sprint(h.Attempts), span(h.ReadAt.Sub(h.At)), span(h.Expires.Sub(h.ReadAt)), heldState(h), plain(cmp.Or(errorOf(h), h.Why)),
+		h.Digest.String()[:digestShown], cli.Plain(h.Consumer), cli.OrDash(cli.Plain(h.Message.ID)), cli.OrDash(cli.Plain(h.Message.Subject)), cli.OrDash(string(h.Reason)),
+		fmt.Sprint(h.Attempts), span(h.ReadAt.Sub(h.At)), span(h.Expires.Sub(h.ReadAt)), heldState(h), cli.Plain(cmp.Or(errorOf(h), h.Why)),
 	}
 }
 
@@ -157,14 +158,14 @@ func viewHeld(h *inbox.Held) heldView {
 // quarantineVerdict is an operator's decision on a message.
 type quarantineVerdict struct {
 	selection
-	identity
+	cli.Identity
 
 	reason string
 	decide func(context.Context, *semel.Guard, operator.Identity, semel.Digest, string) (*inbox.Held, error)
 	after  string // what happens now
 }
 
-func newQuarantineRelease(p *process, shared *recordsFlags) *cobra.Command {
+func newQuarantineRelease(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	v := &quarantineVerdict{decide: inbox.Release, after: "a running consumer handles it again"}
 	cmd := v.command(p, shared)
 	cmd.Use, cmd.Short = "release DIGEST", "Have a message handled again"
@@ -176,7 +177,7 @@ you again.`
 	return cmd
 }
 
-func newQuarantineDrop(p *process, shared *recordsFlags) *cobra.Command {
+func newQuarantineDrop(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	v := &quarantineVerdict{decide: inbox.Drop, after: "it is not handled any more"}
 	cmd := v.command(p, shared)
 	cmd.Use, cmd.Short = "drop DIGEST", "Give a message up"
@@ -186,8 +187,8 @@ kept until it expires.`
 	return cmd
 }
 
-func (v *quarantineVerdict) command(p *process, shared *recordsFlags) *cobra.Command {
-	v.via = "semel inbox"
+func (v *quarantineVerdict) command(p *cli.Process, shared *recordsFlags) *cobra.Command {
+	v.Via = "semel inbox"
 	cmd := &cobra.Command{
 		Args:        oneDigest,
 		Annotations: map[string]string{"exit1": "the message does not exist, or was decided on before"},
@@ -198,7 +199,7 @@ func (v *quarantineVerdict) command(p *process, shared *recordsFlags) *cobra.Com
 			if err := checkReason(v.reason); err != nil {
 				return err
 			}
-			by, err := v.who()
+			by, err := v.Operator()
 			if err != nil {
 				return err
 			}
@@ -207,12 +208,12 @@ func (v *quarantineVerdict) command(p *process, shared *recordsFlags) *cobra.Com
 			})
 		},
 	}
-	v.identity.register(cmd)
+	v.Register(cmd)
 	cmd.Flags().StringVar(&v.reason, "reason", "", "why; `text` of at most 255 bytes, kept in the audit trail (required)")
 	return cmd
 }
 
-func (v *quarantineVerdict) settle(ctx context.Context, p *process, l *ledger, by operator.Identity, asJSON bool) error {
+func (v *quarantineVerdict) settle(ctx context.Context, p *cli.Process, l *ledger, by operator.Identity, asJSON bool) error {
 	rec, err := v.find(ctx, l)
 	if err != nil {
 		return err
@@ -220,12 +221,12 @@ func (v *quarantineVerdict) settle(ctx context.Context, p *process, l *ledger, b
 	h, err := v.decide(ctx, l.guard, by, rec.Digest, v.reason)
 	switch {
 	case errors.Is(err, semel.ErrSettled) && h != nil && h.Decision != "":
-		return found(fmt.Errorf("message %s is already %s", rec.Digest.String()[:digestShown], h.Decision))
+		return cli.Found(fmt.Errorf("message %s is already %s", rec.Digest.String()[:digestShown], h.Decision))
 	case err != nil:
 		return err
 	case asJSON:
-		return json.NewEncoder(p.stdout).Encode(viewHeld(h))
+		return json.NewEncoder(p.Stdout).Encode(viewHeld(h))
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s is %s: %s\n", h.Digest.String()[:digestShown], h.Decision, v.after)
+	_, err = fmt.Fprintf(p.Stdout, "%s is %s: %s\n", h.Digest.String()[:digestShown], h.Decision, v.after)
 	return err
 }

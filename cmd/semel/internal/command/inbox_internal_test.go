@@ -13,8 +13,7 @@ import (
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
-// fillInboxCommand is a consumer that cannot handle two messages, and then handles those that
-// were released.
+// fillInboxCommand is a consumer that cannot handle two messages, and then handles those that were released.
 func fillInboxCommand(args []string) error {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/secretfile"
 )
 
@@ -29,19 +30,19 @@ func (f *keyFiles) register(flags *pflag.FlagSet) {
 }
 
 // into reads the files, and SEMEL_SECRET, into the options of a guard.
-func (f *keyFiles) into(o *semel.Options, p *process) error {
+func (f *keyFiles) into(o *semel.Options, p *cli.Process) error {
 	var err error
 	if f.outcome != "" {
 		if o.OutcomeKeys, err = parsedLines("outcome-keys", f.outcome, " (make a line with: semel keys new)", parseOutcomeKey); err != nil {
 			return err
 		}
 	}
-	secret := p.getenv(secretVariable)
+	secret := p.Getenv(secretVariable)
 	switch {
 	case f.digest == "" && secret != "":
 		o.Secrets = [][]byte{[]byte(secret)}
 	case f.digest != "" && secret != "":
-		return usagef("--digest-secrets and %s exclude each other: make the secret a line of the file, and unset the variable", secretVariable)
+		return cli.Usagef("--digest-secrets and %s exclude each other: make the secret a line of the file, and unset the variable", secretVariable)
 	case f.digest != "":
 		o.Secrets, err = parsedLines("digest-secrets", f.digest, "", parseSecret)
 	}
@@ -52,13 +53,13 @@ func (f *keyFiles) into(o *semel.Options, p *process) error {
 func parsedLines[T any](flag, name, advice string, parse func(string) (T, error)) ([]T, error) {
 	lines, err := secretfile.Lines(name)
 	if err != nil {
-		return nil, usage(fmt.Errorf("--%s: %w", flag, err))
+		return nil, cli.Usage(fmt.Errorf("--%s: %w", flag, err))
 	}
 	var all []T
 	for _, line := range lines {
 		one, err := parse(line.Text)
 		if err != nil {
-			return nil, usagef("--%s %s, line %d: %w%s", flag, name, line.Number, err, advice)
+			return nil, cli.Usagef("--%s %s, line %d: %w%s", flag, name, line.Number, err, advice)
 		}
 		all = append(all, one)
 	}

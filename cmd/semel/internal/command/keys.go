@@ -1,8 +1,12 @@
 package command
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newKeys(p *process) *cobra.Command {
+	"github.com/semel-dev/semel/internal/cli"
+)
+
+func newKeys(p *cli.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make keys that encrypt recorded answers",
@@ -10,7 +14,7 @@ func newKeys(p *process) *cobra.Command {
 base64. The first line encrypts new answers, every line decrypts. The file must
 not be readable by others. Keep it apart from the store and its backups.`,
 		Example: `  semel keys new`,
-		RunE:    p.wantVerb,
+		RunE:    p.WantVerb,
 	}
 	cmd.AddCommand(newKeysNew(p))
 	return cmd

@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
-func newKeysNew(p *process) *cobra.Command {
+func newKeysNew(p *cli.Process) *cobra.Command {
 	var id string
 	cmd := &cobra.Command{
 		Use:   "new",
@@ -26,7 +27,7 @@ may be the word none: nothing is encrypted yet, but every gateway can read what
 others encrypt.`,
 		Example: `  (umask 077; semel keys new > outcome.keys)
   semel keys new --id k2 >> outcome.keys`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if id == "" {
 				var tail [3]byte
@@ -36,9 +37,9 @@ others encrypt.`,
 			key := semel.OutcomeKey{ID: id}
 			rand.Read(key.Key[:]) // as above
 			if err := key.Validate(); err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
-			_, err := io.WriteString(p.stdout, outcomeKeyLine(&key))
+			_, err := io.WriteString(p.Stdout, outcomeKeyLine(&key))
 			return err
 		},
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/dialect"
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outbox"
 )
@@ -26,7 +27,7 @@ type outboxFlags struct {
 	dialect    string
 }
 
-func newOutbox(p *process, logs *logFlags) *cobra.Command {
+func newOutbox(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	f := &outboxFlags{}
 	cmd := &cobra.Command{
 		Use:   "outbox",
@@ -37,7 +38,7 @@ behind it. One that is given up is stopped, with its key, until you release or s
 it; or it is skipped at once, if the relay says so.`,
 		Example: `  semel outbox list --dsn postgres://app@db.example/shop
   semel outbox release ID --dsn sqlite:shop.db --store sqlite:semel.db --reason "the queue exists now"`,
-		RunE: p.wantVerb,
+		RunE: p.WantVerb,
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.dsn, "dsn", "", "`DSN` of the application's database: postgres://…, mysql://…, sqlite:PATH (required, but for schema)")
@@ -49,32 +50,32 @@ it; or it is skipped at once, if the relay says so.`,
 // with opens the outbox, calls work, and always closes the database.
 func (f *outboxFlags) with(ctx context.Context, use opendb.Use, work func(*outbox.Outbox) error) error {
 	if f.dsn == "" {
-		return usagef("--dsn is missing: name the application's database (or set %s)", variable("dsn"))
+		return cli.Usagef("--dsn is missing: name the application's database (or set %s)", cli.Variable("dsn"))
 	}
 	if _, err := outbox.Schema(dialect.PostgreSQL.String(), f.table); err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	db, err := opendb.Open(ctx, f.dsn, use)
 	if err != nil {
-		return openError(err)
+		return storeError(err)
 	}
 	out, err := outbox.Open(ctx, db.DB, &outbox.Options{Table: f.table, SkipMigrations: true})
 	if err == nil {
 		err = work(out)
 	}
-	return errors.Join(asUnreachable(err), db.Close())
+	return errors.Join(cli.AsUnreachable(err), db.Close())
 }
 
-func newOutboxList(p *process, f *outboxFlags) *cobra.Command {
+func newOutboxList(p *cli.Process, f *outboxFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List messages that are held back, those that failed first at the front",
 		Example: `  semel outbox list --dsn sqlite:shop.db
   semel outbox list --dsn sqlite:shop.db --json | jq -r 'select(.state == "stopped") | .id'`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit < 1 || f.limit > outbox.MaxList {
-				return usagef("--limit %d is not between 1 and %d", f.limit, outbox.MaxList)
+				return cli.Usagef("--limit %d is not between 1 and %d", f.limit, outbox.MaxList)
 			}
 			return f.with(cmd.Context(), opendb.Read, func(out *outbox.Outbox) error {
 				all, err := out.List(cmd.Context(), f.limit)
@@ -115,31 +116,31 @@ func viewStopped(h *outbox.Held) stoppedView {
 	return v
 }
 
-func (f *outboxFlags) print(p *process, all []outbox.Held) error {
+func (f *outboxFlags) print(p *cli.Process, all []outbox.Held) error {
 	titles := []string{"ID", "TOPIC", "KEY", "STATE", "ATTEMPTS", "BEHIND", "SINCE", "REASON"}
-	out := sheetOf(newSheet(p, titles, "No message is held back."), func(h *outbox.Held) []string {
+	out := cli.SheetOf(cli.NewSheet(p, titles, "No message is held back."), func(h *outbox.Held) []string {
 		why := h.Error
 		if h.Operator != "" {
 			why = h.Operator + ": " + h.Reason
 		}
-		return []string{plain(h.ID), plain(h.Topic), orDash(plain(h.Key)), h.State, fmt.Sprint(h.Attempts), fmt.Sprint(h.Behind), operatorview.Time(h.Since), orDash(plainLine(why))}
+		return []string{cli.Plain(h.ID), cli.Plain(h.Topic), cli.OrDash(cli.Plain(h.Key)), h.State, fmt.Sprint(h.Attempts), fmt.Sprint(h.Behind), operatorview.Time(h.Since), cli.OrDash(cli.PlainLine(why))}
 	})
 	if f.json {
-		out = jsonOf(p, viewStopped)
+		out = cli.JSONOf(p, viewStopped)
 	}
 	for i := range all {
-		if err := out.write(&all[i]); err != nil {
+		if err := out.Write(&all[i]); err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
 // outboxVerdict is an operator's decision on a message.
 type outboxVerdict struct {
 	*outboxFlags
 	recordsFlags
-	identity
+	cli.Identity
 
 	reason string
 	keep   time.Duration
@@ -147,7 +148,7 @@ type outboxVerdict struct {
 	decide func(ctx context.Context, out *outbox.Outbox, guard *semel.Guard, by operator.Identity, id string) error
 }
 
-func newOutboxRelease(p *process, shared *outboxFlags, logs *logFlags) *cobra.Command {
+func newOutboxRelease(p *cli.Process, shared *outboxFlags, logs *cli.LogFlags) *cobra.Command {
 	v := &outboxVerdict{outboxFlags: shared, recordsFlags: recordsFlags{logs: logs}, did: "released"}
 	v.decide = func(ctx context.Context, out *outbox.Outbox, guard *semel.Guard, by operator.Identity, id string) error {
 		return out.Release(ctx, guard, by, id, v.reason)
@@ -161,7 +162,7 @@ relays' store, in which the audit trail is kept.`
 	return cmd
 }
 
-func newOutboxSkip(p *process, shared *outboxFlags, logs *logFlags) *cobra.Command {
+func newOutboxSkip(p *cli.Process, shared *outboxFlags, logs *cli.LogFlags) *cobra.Command {
 	v := &outboxVerdict{outboxFlags: shared, recordsFlags: recordsFlags{logs: logs}, did: "skipped"}
 	v.decide = func(ctx context.Context, out *outbox.Outbox, guard *semel.Guard, by operator.Identity, id string) error {
 		return out.Skip(ctx, guard, by, id, v.reason, v.keep)
@@ -176,22 +177,22 @@ trail is kept.`
 	return cmd
 }
 
-func (v *outboxVerdict) command(p *process) *cobra.Command {
-	v.via = "semel outbox"
+func (v *outboxVerdict) command(p *cli.Process) *cobra.Command {
+	v.Via = "semel outbox"
 	cmd := &cobra.Command{
 		Annotations: map[string]string{"exit1": "no message with this id is held back, or another one of its key is before it"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one message by its id (semel outbox list shows them)")
+				return cli.Usagef("name one message by its id (semel outbox list shows them)")
 			}
 			if v.keep < 0 {
-				return usagef("--keep %v is negative", v.keep)
+				return cli.Usagef("--keep %v is negative", v.keep)
 			}
 			if err := checkReason(v.reason); err != nil {
 				return err
 			}
-			by, err := v.who()
+			by, err := v.Operator()
 			if err != nil {
 				return err
 			}
@@ -204,40 +205,40 @@ func (v *outboxVerdict) command(p *process) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&v.reason, "reason", "", "why; `text` of at most 255 bytes, kept with the message and in the audit trail (required)")
 	v.registerStore(cmd)
-	v.register(cmd)
+	v.Register(cmd)
 	return cmd
 }
 
-func (v *outboxVerdict) settle(ctx context.Context, p *process, out *outbox.Outbox, l *ledger, by operator.Identity, id string) error {
+func (v *outboxVerdict) settle(ctx context.Context, p *cli.Process, out *outbox.Outbox, l *ledger, by operator.Identity, id string) error {
 	err := v.decide(ctx, out, l.guard, by, id)
 	switch {
 	case errors.Is(err, outbox.ErrNotHeld):
-		return found(fmt.Errorf("no message %s is held back, or another one of its key is before it (see: semel outbox list)", plain(id)))
+		return cli.Found(fmt.Errorf("no message %s is held back, or another one of its key is before it (see: semel outbox list)", cli.Plain(id)))
 	case err != nil:
 		return err
 	case v.recordsFlags.json:
-		return json.NewEncoder(p.stdout).Encode(map[string]string{"id": id, "decision": v.did})
+		return json.NewEncoder(p.Stdout).Encode(map[string]string{"id": id, "decision": v.did})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s: %s. Relays notice within seconds.\n", plain(id), v.did)
+	_, err = fmt.Fprintf(p.Stdout, "%s: %s. Relays notice within seconds.\n", cli.Plain(id), v.did)
 	return err
 }
 
-func newOutboxSchema(p *process, f *outboxFlags) *cobra.Command {
+func newOutboxSchema(p *cli.Process, f *outboxFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the SQL that makes the tables, for migrations of your own",
 		Example: "  semel outbox schema --dialect postgresql > migrations/0042_outbox.sql",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := outbox.Schema(f.dialect, f.table)
 			if err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
-			_, err = fmt.Fprint(p.stdout, text)
+			_, err = fmt.Fprint(p.Stdout, text)
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "postgresql", "`kind` of database: postgresql, mysql (or mariadb), sqlite")
-	complete(cmd, "dialect", []string{"postgresql", "mysql", "sqlite"})
+	cli.Complete(cmd, "dialect", []string{"postgresql", "mysql", "sqlite"})
 	return cmd
 }

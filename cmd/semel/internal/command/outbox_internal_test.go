@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/opendb"
+	"github.com/semel-dev/semel/internal/cli/opendb"
 	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/outbox"
 	"github.com/semel-dev/semel/store/sqlitestore"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 )
 
 // outcomeText describes the recorded answer in a few words for a list.

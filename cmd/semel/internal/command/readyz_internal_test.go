@@ -14,7 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/semel-dev/semel/gateway"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 

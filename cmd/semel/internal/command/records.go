@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/must"
-	"github.com/semel-dev/semel/internal/openstore"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -21,13 +22,13 @@ const digestHelp = `  SEMEL_SECRET is the secret of the gateway, if it has one: 
 
 // recordsFlags are the flags that all verbs about records share.
 type recordsFlags struct {
-	logs  *logFlags
+	logs  *cli.LogFlags
 	store string
 	json  bool
 	keys  keyFiles
 }
 
-func newRecords(p *process, logs *logFlags) *cobra.Command {
+func newRecords(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	f := &recordsFlags{logs: logs}
 	cmd := &cobra.Command{
 		Use:   "records",
@@ -49,7 +50,7 @@ Name a record by its digest, of which the first four digits are enough, or by
 		Example: `  semel records list --state unknown
   semel records show 3f9a
   semel records resolve 3f9a --fence 17 --as released --reason "not in the ledger, asked the bank"`,
-		RunE: p.wantVerb,
+		RunE: p.WantVerb,
 	}
 	f.registerStore(cmd)
 	cmd.AddCommand(newRecordsList(p, f), newRecordsShow(p, f), newRecordsResolve(p, f), newRecordsCancel(p, f), newRecordsSearch(p, f), newRecordsAudit(p, f), newRecordsSweep(p, f),
@@ -72,9 +73,9 @@ type ledger struct {
 	records *operator.Records
 }
 
-// open opens the store, with a guard of the given options plus the keys and secrets.
-func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, opts semel.Options) (*ledger, error) {
-	log, err := f.logs.logger(p)
+// openLedger opens the store, with a guard of the given options plus the keys and secrets.
+func (f *recordsFlags) openLedger(ctx context.Context, p *cli.Process, use openstore.Use, opts semel.Options) (*ledger, error) {
+	log, err := f.logs.Logger(p)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +89,12 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 	l := &ledger{store: store}
 	opts.SweepEvery = -1
 	if l.guard, err = semel.New(store, &opts); err != nil {
-		return nil, errors.Join(usage(err), store.Close())
+		return nil, errors.Join(cli.Usage(err), store.Close())
 	}
 	l.records = must.Get(operator.New(l.guard, nil))
 	var ok bool
 	if l.lister, ok = semel.StoreAs[semel.Lister](store); !ok {
-		return nil, errors.Join(usagef("this store cannot show its records"), l.close(ctx))
+		return nil, errors.Join(cli.Usagef("this store cannot show its records"), l.close(ctx))
 	}
 	return l, nil
 }
@@ -102,7 +103,7 @@ func (f *recordsFlags) open(ctx context.Context, p *process, use openstore.Use, 
 func openStore(ctx context.Context, dsn string, use openstore.Use, log *slog.Logger) (semel.Store, error) {
 	store, err := openstore.Open(ctx, dsn, &openstore.Options{Use: use, Logger: log})
 	if err != nil {
-		return nil, openError(err)
+		return nil, storeError(err)
 	}
 	return store, nil
 }
@@ -113,8 +114,8 @@ func (l *ledger) close(ctx context.Context) error {
 }
 
 // with opens the store, calls work, and always closes it.
-func (f *recordsFlags) with(ctx context.Context, p *process, use openstore.Use, opts semel.Options, work func(*ledger) error) error {
-	l, err := f.open(ctx, p, use, opts)
+func (f *recordsFlags) with(ctx context.Context, p *cli.Process, use openstore.Use, opts semel.Options, work func(*ledger) error) error {
+	l, err := f.openLedger(ctx, p, use, opts)
 	if err != nil {
 		return err
 	}
@@ -123,22 +124,22 @@ func (f *recordsFlags) with(ctx context.Context, p *process, use openstore.Use, 
 
 // explain adds an exit code and advice to a refusal of the guard.
 func explain(err error) error {
-	var ended *exitError
+	var ended *cli.ExitError
 	var refused *semel.Error
 	switch {
 	case err == nil || errors.As(err, &ended):
 		return err
 	case errors.Is(err, semel.ErrNotFound):
-		return found(errors.New("the store has no such record (expired ones are forgotten; see: semel records list)"))
+		return cli.Found(errors.New("the store has no such record (expired ones are forgotten; see: semel records list)"))
 	case errors.Is(err, semel.ErrInFlight) && errors.As(err, &refused):
-		return found(fmt.Errorf("record %.12s is being executed now; its holder has it for %s more unless it renews (check again later with: semel records show %.12s)",
+		return cli.Found(fmt.Errorf("record %.12s is being executed now; its holder has it for %s more unless it renews (check again later with: semel records show %.12s)",
 			refused.Digest, span(refused.RetryAfter), refused.Digest))
 	case errors.Is(err, semel.ErrSettled) && errors.As(err, &refused) && refused.Record != nil:
-		return found(fmt.Errorf("record %.12s is already %s; that is final", refused.Digest, refused.Record.State))
+		return cli.Found(fmt.Errorf("record %.12s is already %s; that is final", refused.Digest, refused.Record.State))
 	case errors.Is(err, semel.ErrKeyInvalid), errors.Is(err, semel.ErrScopeMissing):
-		return usage(err)
+		return cli.Usage(err)
 	}
-	return unreachable(err)
+	return cli.Unreachable(err)
 }
 
 // span formats a duration for people: one unit, rounded down.

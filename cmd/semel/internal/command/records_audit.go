@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -19,7 +20,7 @@ type auditFlags struct {
 	paging
 }
 
-func newRecordsAudit(p *process, shared *recordsFlags) *cobra.Command {
+func newRecordsAudit(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	f := &auditFlags{recordsFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -35,10 +36,10 @@ The store keeps every entry for 365 days, which no flag changes.
 The trail is stored among the records. It is read, and continued, like records list.`,
 		Example: `  semel records audit
   semel records audit --json --limit 0 --examine 0 | jq -r 'select(.operator == "alice")'`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit < 0 {
-				return usagef("--limit %d is negative (0 lists all)", f.limit)
+				return cli.Usagef("--limit %d is negative (0 lists all)", f.limit)
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -53,7 +54,7 @@ The trail is stored among the records. It is read, and continued, like records l
 	return cmd
 }
 
-func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
+func (f *auditFlags) list(ctx context.Context, p *cli.Process, l *ledger) error {
 	out := f.writer(p)
 	at := operator.Progress{Next: f.after}
 	for shown := 0; ; {
@@ -69,7 +70,7 @@ func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 			return f.wrongCursor(err)
 		}
 		for i := range page.Entries {
-			if err := out.write(&page.Entries[i]); err != nil {
+			if err := out.Write(&page.Entries[i]); err != nil {
 				return err
 			}
 		}
@@ -79,22 +80,22 @@ func (f *auditFlags) list(ctx context.Context, p *process, l *ledger) error {
 			break
 		}
 	}
-	if err := out.end(); err != nil {
+	if err := out.End(); err != nil {
 		return err
 	}
 	return f.remark(p, f.json, at)
 }
 
 // writer returns the listing of entries.
-func (f *auditFlags) writer(p *process) listing[operator.Entry] {
+func (f *auditFlags) writer(p *cli.Process) cli.Listing[operator.Entry] {
 	if f.json {
-		return jsonOf(p, operatorview.ViewAudit)
+		return cli.JSONOf(p, operatorview.ViewAudit)
 	}
 	titles := []string{"AT", "OPERATOR", "VIA", "ACT", "DIGEST", "SCOPE", "NAME", "AS", "REASON", "POSITION"}
-	return sheetOf(newSheet(p, titles, "No verdicts."), func(e *operator.Entry) []string {
+	return cli.SheetOf(cli.NewSheet(p, titles, "No verdicts."), func(e *operator.Entry) []string {
 		return []string{
-			operatorview.Time(e.At), plain(e.Operator.Name), orDash(plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
-			orDash(plain(e.Scope)), orDash(plain(e.Name)), e.As.String(), plain(e.Reason), fmt.Sprint(e.Position),
+			operatorview.Time(e.At), cli.Plain(e.Operator.Name), cli.OrDash(cli.Plain(e.Operator.Via)), e.Act, e.Digest.String()[:digestShown],
+			cli.OrDash(cli.Plain(e.Scope)), cli.OrDash(cli.Plain(e.Name)), e.As.String(), cli.Plain(e.Reason), fmt.Sprint(e.Position),
 		}
 	})
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/operator"
 )
 
 type cancelFlags struct {
 	selection
-	identity
+	cli.Identity
 	sight
 
 	reason    string
@@ -21,7 +22,7 @@ type cancelFlags struct {
 	hideKeys  bool
 }
 
-func newRecordsCancel(p *process, shared *recordsFlags) *cobra.Command {
+func newRecordsCancel(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	f := &cancelFlags{}
 	cmd := &cobra.Command{
 		Use:   "cancel --scope SCOPE --name NAME | DIGEST",
@@ -48,7 +49,7 @@ Cancelling twice is harmless.`,
 					return err
 				}
 			}
-			by, err := f.who()
+			by, err := f.Operator()
 			if err != nil {
 				return err
 			}
@@ -56,14 +57,14 @@ Cancelling twice is harmless.`,
 			return shared.with(cmd.Context(), p, openstore.Operate, opts, func(l *ledger) error {
 				rec, err := f.cancel(cmd.Context(), l, by)
 				if err != nil {
-					return f.changed(p.stdout, err, shared.json)
+					return f.changed(p.Stdout, err, shared.json)
 				}
-				return report(p.stdout, &rec, shared.json)
+				return report(p.Stdout, &rec, shared.json)
 			})
 		},
 	}
 	f.selection.register(cmd)
-	f.identity.register(cmd)
+	f.Register(cmd)
 	f.sight.register(cmd, " (required with a digest)")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why; `text` of at most 255 bytes, kept in the record (required)")
 	cmd.Flags().DurationVar(&f.retention, "retention", semel.DefaultRetention, "how long retries are refused")

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -37,18 +38,18 @@ func (g *paging) register(cmd *cobra.Command) {
 
 func (g *paging) check() error {
 	if g.examine < 0 {
-		return usagef("--examine %d is negative (0 reads all)", g.examine)
+		return cli.Usagef("--examine %d is negative (0 reads all)", g.examine)
 	}
 	return nil
 }
 
 // remark reports on stderr how far a list went, unless it is complete.
-func (g *paging) remark(p *process, asJSON bool, at operator.Progress) error {
+func (g *paging) remark(p *cli.Process, asJSON bool, at operator.Progress) error {
 	if at.Next == "" {
 		return nil
 	}
 	if asJSON {
-		return json.NewEncoder(p.stderr).Encode(struct {
+		return json.NewEncoder(p.Stderr).Encode(struct {
 			Examined  int    `json:"examined"`
 			Next      string `json:"next"`
 			Unordered bool   `json:"unordered,omitempty"`
@@ -61,19 +62,19 @@ func (g *paging) remark(p *process, asJSON bool, at operator.Progress) error {
 	if g.after != "" {
 		which = "the next "
 	}
-	_, err := fmt.Fprintf(p.stderr, "Read %s%d records; continue with --after %s\n", which, at.Examined, at.Next)
+	_, err := fmt.Fprintf(p.Stderr, "Read %s%d records; continue with --after %s\n", which, at.Examined, at.Next)
 	return err
 }
 
 // wrongCursor names the flag that a store rejected.
 func (g *paging) wrongCursor(err error) error {
 	if errors.Is(err, semel.ErrCursor) {
-		return usagef("--after %q is not a cursor of this store", g.after)
+		return cli.Usagef("--after %q is not a cursor of this store", g.after)
 	}
 	return err
 }
 
-func newRecordsList(p *process, shared *recordsFlags) *cobra.Command {
+func newRecordsList(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	f := &listFlags{recordsFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -89,7 +90,7 @@ the fields examined and next.`,
 		Example: `  semel records list
   semel records list --state unknown --state cancelled
   semel records list --json --limit 0 --examine 0 | jq -r 'select(.attempt > 1) | .digest'`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			search, err := f.search()
 			if err != nil {
@@ -106,7 +107,7 @@ the fields examined and next.`,
 	flags.StringVar(&f.name, "name", "", "only records of this `name`")
 	flags.IntVar(&f.limit, "limit", 100, "list at most `n` records; 0 for all")
 	f.register(cmd)
-	complete(cmd, "state", listStates())
+	cli.Complete(cmd, "state", listStates())
 	return cmd
 }
 
@@ -121,7 +122,7 @@ func listStates() []string {
 // search reads the flags.
 func (f *listFlags) search() (*operator.Search, error) {
 	if f.limit < 0 {
-		return nil, usagef("--limit %d is negative (0 lists all)", f.limit)
+		return nil, cli.Usagef("--limit %d is negative (0 lists all)", f.limit)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -130,33 +131,33 @@ func (f *listFlags) search() (*operator.Search, error) {
 	for _, name := range f.states {
 		s, ok := operatorview.ParseState(name)
 		if !ok {
-			return nil, usagef("--state %q must be one of %s", name, strings.Join(listStates(), ", "))
+			return nil, cli.Usagef("--state %q must be one of %s", name, strings.Join(listStates(), ", "))
 		}
 		search.States = append(search.States, s)
 	}
 	return search, nil
 }
 
-func (f *listFlags) list(ctx context.Context, p *process, l *ledger, search *operator.Search) error {
+func (f *listFlags) list(ctx context.Context, p *cli.Process, l *ledger, search *operator.Search) error {
 	out := f.writer(p)
 	at, err := l.records.List(ctx, *search, func(rec *semel.Record) error {
 		_ = operatorview.Reveal(l.guard, rec) // unreadable answers are shown as encrypted
-		return out.write(rec)
+		return out.Write(rec)
 	})
 	if err != nil {
 		return f.wrongCursor(err)
 	}
-	if err := out.end(); err != nil {
+	if err := out.End(); err != nil {
 		return err
 	}
 	return f.remark(p, f.json, at)
 }
 
-func (f *listFlags) writer(p *process) listing[semel.Record] {
+func (f *listFlags) writer(p *cli.Process) cli.Listing[semel.Record] {
 	if f.json {
-		return jsonOf(p, operatorview.ViewRecord)
+		return cli.JSONOf(p, operatorview.ViewRecord)
 	}
-	return sheetOf(newSheet(p, titles(), "No records."), row)
+	return cli.SheetOf(cli.NewSheet(p, titles(), "No records."), row)
 }
 
 // titles returns the columns of a list, in order.
@@ -166,13 +167,8 @@ func titles() []string {
 
 func row(rec *semel.Record) []string {
 	return []string{
-		rec.Digest.String()[:digestShown], orDash(plain(rec.Scope)), orDash(plain(rec.Name)), stateText(rec),
+		rec.Digest.String()[:digestShown], cli.OrDash(cli.Plain(rec.Scope)), cli.OrDash(cli.Plain(rec.Name)), stateText(rec),
 		fmt.Sprint(rec.Attempt), fmt.Sprint(rec.Fence), operatorview.Time(rec.ClaimedAt), span(rec.ReadAt.Sub(rec.ClaimedAt)),
 		span(rec.RetentionLeft()), outcomeText(rec),
 	}
-}
-
-// complete offers the values of a flag to the shell.
-func complete(cmd *cobra.Command, flag string, values []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is registered above
 }

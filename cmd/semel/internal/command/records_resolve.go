@@ -13,14 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 
-// verdict is an operator's decision in the flags.
-type verdict struct {
-	identity
+// resolveFlags is an operator's decision in the flags.
+type resolveFlags struct {
+	cli.Identity
 	sight
 
 	as          string
@@ -35,8 +36,8 @@ type verdict struct {
 }
 
 // decision is the verdict in the words of every operators' door.
-func (v *verdict) decision(p *process) *operatorview.Verdict {
-	d := &operatorview.Verdict{
+func (v *resolveFlags) decision(p *cli.Process) *operatorview.RecordVerdict {
+	d := &operatorview.RecordVerdict{
 		As: v.as, Reason: v.reason, Retention: v.retention,
 		Status: v.status, Location: v.location, ContentType: v.contentType, NoBody: v.noBody, Naming: flagOf,
 	}
@@ -49,9 +50,9 @@ func (v *verdict) decision(p *process) *operatorview.Verdict {
 	return d
 }
 
-func newRecordsResolve(p *process, f *recordsFlags) *cobra.Command {
+func newRecordsResolve(p *cli.Process, f *recordsFlags) *cobra.Command {
 	s := &selection{}
-	v := &verdict{}
+	v := &resolveFlags{}
 	cmd := &cobra.Command{
 		Use:   "resolve DIGEST | --scope SCOPE --name NAME",
 		Short: "Settle an intent whose outcome is unknown",
@@ -94,7 +95,7 @@ without it, your answer is stored unencrypted.`,
 			if err := v.check(); err != nil {
 				return err
 			}
-			by, err := v.who()
+			by, err := v.Operator()
 			if err != nil {
 				return err
 			}
@@ -105,12 +106,12 @@ without it, your answer is stored unencrypted.`,
 	}
 	s.register(cmd)
 	v.register(cmd)
-	v.identity.register(cmd)
+	v.Register(cmd)
 	v.sight.register(cmd, " (required)")
 	return cmd
 }
 
-func (v *verdict) register(cmd *cobra.Command) {
+func (v *resolveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&v.as, "as", "", "the `verdict`: completed, released or cancelled (required)")
 	flags.StringVar(&v.reason, "reason", "", "how you know; `text` of at most 255 bytes, kept in the record (required)")
@@ -121,13 +122,13 @@ func (v *verdict) register(cmd *cobra.Command) {
 	flags.StringVar(&v.bodyFile, "body-file", "", "`file` with the body of that answer; - for standard input")
 	flags.BoolVar(&v.noBody, "no-body", false, "the body of the answer is unknown")
 	flags.StringVar(&v.result, "result", "", "result of a flow or of its step, as `JSON`")
-	complete(cmd, "as", operatorview.Verdicts())
+	cli.Complete(cmd, "as", operatorview.Verdicts())
 }
 
 // misused makes a wrong field of a verdict an error of usage.
 func misused(err error) error {
 	if wrong, ok := errors.AsType[*operatorview.FieldError](err); ok {
-		return usage(wrong)
+		return cli.Usage(wrong)
 	}
 	return err
 }
@@ -141,12 +142,12 @@ func flagOf(f operatorview.Field) string {
 }
 
 // readBody reads an answer's body within the bound of what is kept.
-func readBody(p *process, name string) ([]byte, error) {
-	from := p.stdin
+func readBody(p *cli.Process, name string) ([]byte, error) {
+	from := p.Stdin
 	if name != "-" {
 		file, err := os.Open(name) //nolint:gosec // the operator names the file.
 		if err != nil {
-			return nil, usage(fmt.Errorf("read the body: %w", err))
+			return nil, cli.Usage(fmt.Errorf("read the body: %w", err))
 		}
 		defer file.Close() //nolint:errcheck // only read.
 		from = file
@@ -154,9 +155,9 @@ func readBody(p *process, name string) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(from, semel.DefaultMaxOutcomeBytes+1))
 	switch {
 	case err != nil:
-		return nil, usage(fmt.Errorf("read the body: %w", err))
+		return nil, cli.Usage(fmt.Errorf("read the body: %w", err))
 	case len(body) > semel.DefaultMaxOutcomeBytes:
-		return nil, usagef("the body is larger than the %s that are kept; use --no-body", size(semel.DefaultMaxOutcomeBytes))
+		return nil, cli.Usagef("the body is larger than the %s that are kept; use --no-body", size(semel.DefaultMaxOutcomeBytes))
 	}
 	return body, nil
 }
@@ -166,7 +167,7 @@ func checkReason(reason string) error {
 	return misused(operatorview.CheckReason(reason, flagOf))
 }
 
-func (v *verdict) resolve(ctx context.Context, p *process, l *ledger, s *selection, by operator.Identity, d *operatorview.Verdict, settlement semel.Settlement, asJSON bool) error {
+func (v *resolveFlags) resolve(ctx context.Context, p *cli.Process, l *ledger, s *selection, by operator.Identity, d *operatorview.RecordVerdict, settlement semel.Settlement, asJSON bool) error {
 	rec, err := s.find(ctx, l)
 	if err != nil {
 		return err
@@ -176,9 +177,9 @@ func (v *verdict) resolve(ctx context.Context, p *process, l *ledger, s *selecti
 	}
 	after, err := l.records.Resolve(ctx, by, rec.Digest, v.seen(), settlement)
 	if err != nil {
-		return v.changed(p.stdout, err, asJSON)
+		return v.changed(p.Stdout, err, asJSON)
 	}
-	return report(p.stdout, &after, asJSON)
+	return report(p.Stdout, &after, asJSON)
 }
 
 // report prints the new state of a record.

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore/openlog"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/digest"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/openstore/openlog"
-	"github.com/semel-dev/semel/internal/operatorview"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
 )
@@ -27,7 +28,7 @@ type searchFlags struct {
 	scope, name string
 }
 
-func newRecordsSearch(p *process, shared *recordsFlags) *cobra.Command {
+func newRecordsSearch(p *cli.Process, shared *recordsFlags) *cobra.Command {
 	f := &searchFlags{recordsFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "search",
@@ -43,8 +44,8 @@ line on stderr says how to continue with --after. By --made, --key, or --scope a
 		Example: `  semel records search --made 77
   semel records search --made /invoices/77 --json
   semel records search --rule customer_email --outcome rejected`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), p) },
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.search(cmd.Context(), p) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.query.Made, "made", "", "only requests that created this `resource`: a path, or the last part of one")
@@ -70,24 +71,24 @@ func (f *recordsFlags) outcomeLog(ctx context.Context) (*openlog.Log, error) {
 func outcomeLogError(err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNone):
-		return found(fmt.Errorf("no outcome log is kept in this database (start a gateway with --outcome-log 720h)"))
+		return cli.Found(fmt.Errorf("no outcome log is kept in this database (start a gateway with --outcome-log 720h)"))
 	case errors.Is(err, openstore.ErrNoTables):
-		return usage(err)
+		return cli.Usage(err)
 	}
-	return openError(err)
+	return storeError(err)
 }
 
-func (f *searchFlags) run(ctx context.Context, p *process) error {
+func (f *searchFlags) search(ctx context.Context, p *cli.Process) error {
 	f.query.Outcome = outcomelog.Outcome(f.outcome)
 	if (f.scope == "") != (f.name == "") {
-		return usagef("--scope and --name belong together: neither identifies a key alone")
+		return cli.Usagef("--scope and --name belong together: neither identifies a key alone")
 	}
 	if f.scope != "" && f.key != "" {
-		return usagef("--key and --scope exclude each other: both name a key")
+		return cli.Usagef("--key and --scope exclude each other: both name a key")
 	}
 	if f.key != "" {
 		if f.query.Keys = []string{strings.ToLower(f.key)}; strings.Trim(f.query.Keys[0], "0123456789abcdef") != "" {
-			return usagef("--key %q is not a digest: give hexadecimal digits", f.key)
+			return cli.Usagef("--key %q is not a digest: give hexadecimal digits", f.key)
 		}
 	}
 	if f.scope != "" {
@@ -103,18 +104,18 @@ func (f *searchFlags) run(ctx context.Context, p *process) error {
 	page, err := log.Search(ctx, f.query)
 	switch err = errors.Join(err, log.Close()); {
 	case errors.Is(err, archive.ErrCursor):
-		return usage(err)
+		return cli.Usage(err)
 	case err != nil:
-		return unreachable(err)
+		return cli.Unreachable(err)
 	}
 	return f.print(p, &page)
 }
 
 // digests returns the digests of the key under all secrets.
-func (f *searchFlags) digests(p *process) (all []string, err error) {
+func (f *searchFlags) digests(p *cli.Process) (all []string, err error) {
 	key := semel.Key{Scope: f.scope, Name: f.name}
 	if err := key.Validate(); err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	var o semel.Options
 	if err := f.keys.into(&o, p); err != nil {
@@ -122,7 +123,7 @@ func (f *searchFlags) digests(p *process) (all []string, err error) {
 	}
 	digesters, err := digest.Digesters(o.Secrets)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	for _, d := range digesters {
 		all = append(all, semel.Digest(d.Of(f.scope, f.name)).String())
@@ -130,32 +131,32 @@ func (f *searchFlags) digests(p *process) (all []string, err error) {
 	return all, nil
 }
 
-func (f *searchFlags) print(p *process, page *archive.Page) error {
-	out := sheetOf(newSheet(p, []string{"TIME", "OUTCOME", "MADE", "STATUS", "ROUTE", "RULE", "FIELDS", "DIGEST"}, "No requests."), outcomeRow)
+func (f *searchFlags) print(p *cli.Process, page *archive.Page) error {
+	out := cli.SheetOf(cli.NewSheet(p, []string{"TIME", "OUTCOME", "MADE", "STATUS", "ROUTE", "RULE", "FIELDS", "DIGEST"}, "No requests."), outcomeRow)
 	if f.json {
-		out = jsonOf(p, operatorview.ViewLogEntry)
+		out = cli.JSONOf(p, operatorview.ViewLogEntry)
 	}
 	for i := range page.Entries {
-		if err := out.write(&page.Entries[i]); err != nil {
+		if err := out.Write(&page.Entries[i]); err != nil {
 			return err
 		}
 	}
-	if err := out.end(); err != nil || page.Next == "" {
+	if err := out.End(); err != nil || page.Next == "" {
 		return err
 	}
 	if f.json {
-		return json.NewEncoder(p.stderr).Encode(struct {
+		return json.NewEncoder(p.Stderr).Encode(struct {
 			Examined int    `json:"examined"`
 			Next     string `json:"next"`
 		}{page.Examined, page.Next})
 	}
-	_, err := fmt.Fprintf(p.stderr, "Entries read: %d. Continue with --after %s\n", page.Examined, page.Next)
+	_, err := fmt.Fprintf(p.Stderr, "Entries read: %d. Continue with --after %s\n", page.Examined, page.Next)
 	return err
 }
 
 func outcomeRow(e *archive.Entry) []string {
 	return []string{
-		operatorview.Time(e.At), string(e.Outcome), orDash(plain(e.Made)), fmt.Sprint(e.Status), orDash(plain(e.Route)), orDash(plain(e.Rule)),
-		orDash(plain(strings.Join(e.Fields, ", "))), orDash(e.Key[:min(len(e.Key), digestShown)]),
+		operatorview.Time(e.At), string(e.Outcome), cli.OrDash(cli.Plain(e.Made)), fmt.Sprint(e.Status), cli.OrDash(cli.Plain(e.Route)), cli.OrDash(cli.Plain(e.Rule)),
+		cli.OrDash(cli.Plain(strings.Join(e.Fields, ", "))), cli.OrDash(e.Key[:min(len(e.Key), digestShown)]),
 	}
 }

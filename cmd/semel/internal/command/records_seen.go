@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 )
 
 // sight is the attempt that the operator looked at before a verdict, as the flag says.
@@ -25,7 +26,7 @@ func (s *sight) seen() semel.Fence { return semel.Fence(s.fence) }
 // check rejects a verdict on a record without the attempt that was seen.
 func (s *sight) check() error {
 	if s.fence == 0 {
-		return usagef("give the attempt that you looked at with --fence; \"semel records show\" prints it. A retry may have begun since then, and the verdict must not apply to it")
+		return cli.Usagef("give the attempt that you looked at with --fence; \"semel records show\" prints it. A retry may have begun since then, and the verdict must not apply to it")
 	}
 	return nil
 }
@@ -47,8 +48,8 @@ func (s *sight) changed(w io.Writer, err error, asJSON bool) error {
 	}
 	digest := rec.Digest.String()[:digestShown]
 	if s.fence == 0 {
-		return found(fmt.Errorf("nothing was changed: record %s exists, and the intent may have happened (find out, then give --fence %d)", digest, rec.Fence))
+		return cli.Found(fmt.Errorf("nothing was changed: record %s exists, and the intent may have happened (find out, then give --fence %d)", digest, rec.Fence))
 	}
-	return found(fmt.Errorf("nothing was changed: record %s now has fence %d, but you looked at %d (it is printed above: find out what that attempt did, then decide again)",
+	return cli.Found(fmt.Errorf("nothing was changed: record %s now has fence %d, but you looked at %d (it is printed above: find out what that attempt did, then decide again)",
 		digest, rec.Fence, s.fence))
 }

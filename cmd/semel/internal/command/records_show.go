@@ -13,12 +13,13 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
-	"github.com/semel-dev/semel/internal/openstore"
-	"github.com/semel-dev/semel/internal/operatorview"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/operator"
 )
 
-func newRecordsShow(p *process, f *recordsFlags) *cobra.Command {
+func newRecordsShow(p *cli.Process, f *recordsFlags) *cobra.Command {
 	s := &selection{}
 	var body bool
 	cmd := &cobra.Command{
@@ -38,7 +39,7 @@ file with --outcome-keys.`,
 				return err
 			}
 			if body && f.json {
-				return usagef("--body and --json exclude each other: a body is printed unchanged")
+				return cli.Usagef("--body and --json exclude each other: a body is printed unchanged")
 			}
 			return f.with(cmd.Context(), p, openstore.Inspect, semel.Options{}, func(l *ledger) error {
 				rec, err := s.find(cmd.Context(), l)
@@ -47,13 +48,13 @@ file with --outcome-keys.`,
 				}
 				unreadable := operatorview.Reveal(l.guard, &rec)
 				if body && unreadable != nil {
-					return found(unreadable)
+					return cli.Found(unreadable)
 				}
 				steps, err := flow.Steps(cmd.Context(), l.guard, &rec)
 				if err != nil {
 					return err
 				}
-				return show(p.stdout, &rec, steps, f.json, body)
+				return show(p.Stdout, &rec, steps, f.json, body)
 			})
 		},
 	}
@@ -65,7 +66,7 @@ file with --outcome-keys.`,
 // oneDigest accepts at most one argument.
 func oneDigest(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("%q takes one digest, but %q came after it", cmd.CommandPath(), args[1])
+		return cli.Usagef("%q takes one digest, but %q came after it", cmd.CommandPath(), args[1])
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func show(w io.Writer, rec *semel.Record, steps []flow.Step, asJSON, body bool) 
 	case body:
 		r := operatorview.ReadOutcome(rec)
 		if r == nil || r.BodyOmitted {
-			return found(errors.New("this record has no recorded body"))
+			return cli.Found(errors.New("this record has no recorded body"))
 		}
 		_, err := w.Write(r.Body)
 		return err
@@ -114,13 +115,13 @@ func describeSteps(steps []flow.Step) string {
 	var b strings.Builder
 	for i := range steps {
 		s := &steps[i]
-		name, note := orDash(s.Name), s.Record.Note
+		name, note := cli.OrDash(s.Name), s.Record.Note
 		if s.Undo {
-			name = orDash(strings.TrimPrefix(s.Name, "undo ")) + ", undone"
+			name = cli.OrDash(strings.TrimPrefix(s.Name, "undo ")) + ", undone"
 		}
-		fmt.Fprintf(&b, "%-12s %s  %s  %s\n", fmt.Sprintf("step %d", s.Number), s.Record.Digest.String()[:digestShown], stateText(&s.Record), plain(name))
+		fmt.Fprintf(&b, "%-12s %s  %s  %s\n", fmt.Sprintf("step %d", s.Number), s.Record.Digest.String()[:digestShown], stateText(&s.Record), cli.Plain(name))
 		if note != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", "", plain(note))
+			fmt.Fprintf(&b, "%-12s %s\n", "", cli.Plain(note))
 		}
 	}
 	return b.String()
@@ -131,12 +132,12 @@ func describe(rec *semel.Record) string {
 	var b strings.Builder
 	fact := func(title, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", title, plain(value))
+			fmt.Fprintf(&b, "%-12s %s\n", title, cli.Plain(value))
 		}
 	}
 	fact("digest", rec.Digest.String())
-	fact("scope", orDash(rec.Scope))
-	fact("name", orDash(rec.Name))
+	fact("scope", cli.OrDash(rec.Scope))
+	fact("name", cli.OrDash(rec.Name))
 	fact("state", stateText(rec))
 	fact("note", rec.Note)
 	fact("attempt", fmt.Sprint(rec.Attempt))

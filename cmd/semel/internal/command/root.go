@@ -1,14 +1,12 @@
 package command
 
 import (
-	"errors"
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/semel-dev/semel/internal/rules/spelling"
+	"github.com/semel-dev/semel/check/checkcmd"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/lint/lintcmd"
+	"github.com/semel-dev/semel/schema/schemacmd"
 )
 
 const (
@@ -56,7 +54,7 @@ Exit codes:
 )
 
 // newRoot returns the command tree.
-func newRoot(p *process) *cobra.Command {
+func newRoot(p *cli.Process, telemetry Telemetry) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "semel",
 		Short:         "Make a create safe to send twice",
@@ -65,81 +63,23 @@ func newRoot(p *process) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkEnvironment(cmd.Root(), p.environment); err != nil {
+			if err := checkEnvironment(cmd.Root(), p.Environment); err != nil {
 				return err
 			}
-			return p.readEnvironment(cmd.Flags())
+			return p.ReadEnvironment(cmd.Flags())
 		},
 		Args: cobra.ArbitraryArgs,
-		RunE: p.wantVerb,
+		RunE: p.WantVerb,
 	}
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	root.SetHelpTemplate(helpTemplate)
 	root.SetUsageTemplate(helpTemplate)
-	root.SetFlagErrorFunc(suggestFlag)
+	root.SetFlagErrorFunc(cli.SuggestFlag)
 	root.CompletionOptions.DisableDescriptions = false
-	logs := &logFlags{}
-	logs.register(root)
-	root.AddCommand(newDemo(p, logs), newGateway(p, logs), newRecords(p, logs), newConsole(p, logs), newInbox(p, logs), newOutbox(p, logs), newKeys(p), newRules(p), newDedupe(p), newLint(p), newCheck(p, logs), newCheckStore(p, logs), newVersion(p))
+	logs := &cli.LogFlags{}
+	logs.Register(root)
+	root.AddCommand(newDemo(p, logs), newGateway(p, logs, telemetry), newRecords(p, logs), newConsole(p, logs), newInbox(p, logs), newOutbox(p, logs), newKeys(p), newRules(p), schemacmd.NewDedupe(p), lintcmd.New(p), checkcmd.New(p, logs), newCheckStore(p, logs), newVersion(p))
 	return root
-}
-
-// wantVerb rejects a command line without a valid verb.
-func (p *process) wantVerb(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		cmd.SuggestionsMinimumDistance = 2
-		return usagef("unknown verb %q in %q%s", args[0], cmd.CommandPath(), didYouMean(cmd.SuggestionsFor(args[0])))
-	}
-	cmd.SetOut(p.stderr)
-	if err := cmd.Help(); err != nil {
-		return err
-	}
-	return usage(nil)
-}
-
-func didYouMean(suggestions []string) string {
-	if len(suggestions) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(suggestions, " or ") + "?"
-}
-
-// suggestFlag adds the flag that was meant to the error about an unknown one.
-func suggestFlag(cmd *cobra.Command, err error) error {
-	var names []string
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && spelling.Nearest(unknown.GetSpecifiedName(), names) != "" {
-		return usagef("%w; did you mean --%s?", err, spelling.Nearest(unknown.GetSpecifiedName(), names))
-	}
-	return usage(err)
-}
-
-// readEnvironment sets every flag that was not given to the value of its variable.
-func (p *process) readEnvironment(flags *pflag.FlagSet) error {
-	var errs []error
-	flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed || flag.Name == "help" {
-			return
-		}
-		name := variable(flag.Name)
-		value := p.getenv(name)
-		if value == "" {
-			return
-		}
-		if err := flags.Set(flag.Name, value); err != nil {
-			// pflag's text is about a flag on the command line.
-			errs = append(errs, fmt.Errorf("the environment variable %s: %q is not a valid value of --%s (%s)", name, value, flag.Name, flag.Value.Type()))
-		}
-	})
-	if err := errors.Join(errs...); err != nil {
-		return usage(err)
-	}
-	return nil
-}
-
-// variable returns the environment variable for a flag.
-func variable(flag string) string {
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -20,8 +20,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/schema/schemacmd"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
@@ -34,13 +36,19 @@ const (
 )
 
 type formsFlags struct {
-	*rulesFlags
-
+	json                     bool
 	host, cookie, cookieFile string
 }
 
-func newRulesForms(p *process, shared *rulesFlags) *cobra.Command {
-	f := &formsFlags{rulesFlags: shared}
+// newRules returns the verb rules of the house schema, with the one about pages: that asks a gateway.
+func newRules(p *cli.Process) *cobra.Command {
+	cmd := schemacmd.NewRules(p)
+	cmd.AddCommand(newRulesForms(p))
+	return cmd
+}
+
+func newRulesForms(p *cli.Process) *cobra.Command {
+	f := &formsFlags{}
 	cmd := &cobra.Command{
 		Use:   "forms URL",
 		Short: "List the forms of a page, and the rule for each",
@@ -64,14 +72,20 @@ Prints a table on a terminal, tab-separated columns elsewhere.`,
 		Annotations: map[string]string{"exit1": "a form that changes something is unprotected, or gets no token"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one page by its URL, such as semel rules forms http://127.0.0.1:3000/tickets/new")
+				return cli.Usagef("name one page by its URL, such as semel rules forms http://127.0.0.1:3000/tickets/new")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), p, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := cmd.Flags().GetString("rules")
+			if err != nil {
+				return err
+			}
+			return f.listForms(cmd.Context(), p, args[0], file)
+		},
 	}
 	flags := cmd.Flags()
-	f.registerJSON(flags)
+	flags.BoolVar(&f.json, "json", false, "print one JSON object, for programs")
 	flags.StringVar(&f.host, "host", "", "send this `host` in the Host header")
 	flags.StringVar(&f.cookie, "cookie", "", "send these `cookies`: name=value; name=value")
 	flags.StringVar(&f.cookieFile, "cookie-file", "", "read the cookies from this `file`, to keep them off the command line")
@@ -86,14 +100,14 @@ type formsReport struct {
 	Cookies     []string           `json:"cookies,omitempty"` // names, of the request and the answer
 }
 
-func (f *formsFlags) run(ctx context.Context, p *process, address string) error {
+func (f *formsFlags) listForms(ctx context.Context, p *cli.Process, address, rulesFile string) error {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
-		return usagef("URL is not an address such as http://127.0.0.1:3000/tickets/new")
+		return cli.Usagef("URL is not an address such as http://127.0.0.1:3000/tickets/new")
 	}
-	file, err := rules.Load(f.file)
+	file, err := rules.Load(rulesFile)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	cookie, err := f.cookies()
 	if err != nil {
@@ -108,13 +122,13 @@ func (f *formsFlags) run(ctx context.Context, p *process, address string) error 
 		return err
 	}
 	if f.json {
-		err = json.NewEncoder(p.stdout).Encode(report)
+		err = json.NewEncoder(p.Stdout).Encode(report)
 	} else {
 		err = report.print(p)
 	}
 	if err == nil && report.Unprotected > 0 {
-		err = found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true, or with protect: false if that is harmless)",
-			texts.Count(report.Unprotected, "form"), plainLine(report.URL)))
+		err = cli.Found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true, or with protect: false if that is harmless)",
+			texts.Count(report.Unprotected, "form"), cli.PlainLine(report.URL)))
 	}
 	return err
 }
@@ -125,20 +139,20 @@ func (f *formsFlags) cookies() (string, error) {
 		return strings.TrimSpace(f.cookie), nil
 	}
 	if f.cookie != "" {
-		return "", usagef("--cookie and --cookie-file are both set: keep one")
+		return "", cli.Usagef("--cookie and --cookie-file are both set: keep one")
 	}
 	in, err := os.Open(f.cookieFile)
 	if err != nil {
-		return "", usage(err)
+		return "", cli.Usage(err)
 	}
 	defer in.Close() //nolint:errcheck // only read.
 	text, err := io.ReadAll(io.LimitReader(in, maxCookieBytes+1))
 	if err != nil || len(text) > maxCookieBytes {
-		return "", usage(errors.Join(err, fmt.Errorf("%s is longer than %d bytes, or cannot be read", f.cookieFile, maxCookieBytes)))
+		return "", cli.Usage(errors.Join(err, fmt.Errorf("%s is longer than %d bytes, or cannot be read", f.cookieFile, maxCookieBytes)))
 	}
 	line := strings.TrimSpace(string(text))
 	if strings.ContainsAny(line, "\r\n") {
-		return "", usagef("%s must hold one line: name=value; name=value, as browsers send it", f.cookieFile)
+		return "", cli.Usagef("%s must hold one line: name=value; name=value, as browsers send it", f.cookieFile)
 	}
 	return strings.TrimSpace(strings.TrimPrefix(line, "Cookie:")), nil
 }
@@ -156,7 +170,7 @@ func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
 	if err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	req.Host = f.host
 	req.Header.Set("Accept", "text/html")
@@ -175,21 +189,21 @@ func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (
 	}}
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, cli.Unreachable(err)
 	}
 	defer res.Body.Close() //nolint:errcheck // only read.
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxPageBytes+1))
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	at := plainLine(res.Request.URL.Redacted())
+	at := cli.PlainLine(res.Request.URL.Redacted())
 	switch {
 	case err != nil:
-		return nil, unreachable(fmt.Errorf("read %s: %w", at, err))
+		return nil, cli.Unreachable(fmt.Errorf("read %s: %w", at, err))
 	case len(body) > maxPageBytes:
-		return nil, unreachable(fmt.Errorf("%s is longer than %d bytes", at, maxPageBytes))
+		return nil, cli.Unreachable(fmt.Errorf("%s is longer than %d bytes", at, maxPageBytes))
 	case res.StatusCode >= http.StatusBadRequest:
-		return nil, unreachable(fmt.Errorf("%s answers %d (for a page behind a log-in, give --cookie-file)", at, res.StatusCode))
+		return nil, cli.Unreachable(fmt.Errorf("%s answers %d (for a page behind a log-in, give --cookie-file)", at, res.StatusCode))
 	case media != "text/html" && media != "application/xhtml+xml":
-		return nil, unreachable(fmt.Errorf("%s is not a page: its Content-Type is %q", at, plainLine(media)))
+		return nil, cli.Unreachable(fmt.Errorf("%s is not a page: its Content-Type is %q", at, cli.PlainLine(media)))
 	}
 	if res.Request.Host == "" {
 		res.Request.Host = res.Request.URL.Host
@@ -202,13 +216,13 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 	store := memstore.New(nil)
 	g, err := gateway.New(&gateway.Config{Upstream: page.request.URL.Scheme + "://" + page.request.URL.Host, Store: store, Rules: file, Logger: slog.New(slog.DiscardHandler)}) //nolint:contextcheck // it is closed below.
 	if err != nil {
-		return nil, usage(errors.Join(err, store.Close()))
+		return nil, cli.Usage(errors.Join(err, store.Close()))
 	}
 	defer func() { err = errors.Join(err, g.Close(), store.Close()) }() //nolint:contextcheck // nothing runs.
 	report = &formsReport{URL: page.request.URL.Redacted(), Forms: []gateway.PageForm{}}
 	forms, err := g.PageForms(page.request.WithContext(ctx), page.header, bytes.NewReader(page.body))
 	if err != nil {
-		return nil, unreachable(fmt.Errorf("%s: %w", plainLine(report.URL), err))
+		return nil, cli.Unreachable(fmt.Errorf("%s: %w", cli.PlainLine(report.URL), err))
 	}
 	report.Forms = append(report.Forms, forms...)
 	for _, form := range forms {
@@ -226,7 +240,7 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 }
 
 // print prints for people, and for programs that read columns.
-func (r *formsReport) print(p *process) error {
+func (r *formsReport) print(p *cli.Process) error {
 	var rows [][]string
 	guessed, why := false, ""
 	for _, form := range r.Forms {
@@ -236,19 +250,19 @@ func (r *formsReport) print(p *process) error {
 			rule = "none; near " + form.Nearest
 		}
 		guessed = guessed || form.Reader == gateway.ReaderVisitor
-		rows = append(rows, []string{form.Method, plainLine(form.Action), string(form.State), orDash(plainLine(rule)), orDash(plainLine(form.Reader))})
+		rows = append(rows, []string{form.Method, cli.PlainLine(form.Action), string(form.State), cli.OrDash(cli.PlainLine(rule)), cli.OrDash(cli.PlainLine(form.Reader))})
 	}
-	if err := printSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.", rows); err != nil {
+	if err := cli.PrintSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.", rows); err != nil {
 		return err
 	}
 	if why != "" {
-		if _, err := fmt.Fprintf(p.stderr, "The page gets tokens and no guard script: %s.\n", why); err != nil {
+		if _, err := fmt.Fprintf(p.Stderr, "The page gets tokens and no guard script: %s.\n", why); err != nil {
 			return err
 		}
 	}
 	if guessed && len(r.Cookies) > 0 {
-		_, err := fmt.Fprintf(p.stderr, "None of the cookies %s is a known session cookie, so the reader gets a cookie of the gateway. "+
-			"If one is, name it in the rule: scope: [{cookie: NAME}]\n", plainLine(strings.Join(r.Cookies, ", ")))
+		_, err := fmt.Fprintf(p.Stderr, "None of the cookies %s is a known session cookie, so the reader gets a cookie of the gateway. "+
+			"If one is, name it in the rule: scope: [{cookie: NAME}]\n", cli.PlainLine(strings.Join(r.Cookies, ", ")))
 		return err
 	}
 	return nil

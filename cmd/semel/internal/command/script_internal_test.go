@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/store/sqlitestore"
 )
 
@@ -197,7 +198,7 @@ func TestPlain(t *testing.T) {
 		"line\nbreak":     `line\u000abreak`,
 		"bidi \u202e end": `bidi \u202e end`,
 	} {
-		if got := plain(in); got != want {
+		if got := cli.Plain(in); got != want {
 			t.Errorf("plain(%q): got %q, want %q", in, got, want)
 		}
 	}
@@ -219,11 +220,11 @@ func TestSpan(t *testing.T) {
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := sheetOf(newTableSheet(&process{stdout: &out}, titles(), "No records."), row)
+	w := cli.SheetOf(cli.NewTableSheet(&cli.Process{Stdout: &out}, titles(), "No records."), row)
 	rec := sampleRecord()
 	rec.Scope = strings.Repeat("long scope ", 10)
-	noError(t, w.write(&rec))
-	noError(t, w.end())
+	noError(t, w.Write(&rec))
+	noError(t, w.End())
 	for _, want := range []string{"│ DIGEST", "order-1", "unknown (lapsed)", "long scope long scope", "…"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table does not show %q:\n%s", want, out.String())

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 const (
@@ -40,15 +41,15 @@ func (s *selection) read(args []string) error {
 	byKey := s.scope != "" || s.name != ""
 	switch {
 	case s.digits == "" && !byKey:
-		return usagef("the record is missing: give the first digits of its digest, or --scope and --name")
+		return cli.Usagef("the record is missing: give the first digits of its digest, or --scope and --name")
 	case s.digits != "" && byKey:
-		return usagef("name the record either by its digest or by --scope and --name, not by both")
+		return cli.Usagef("name the record either by its digest or by --scope and --name, not by both")
 	case byKey && (s.scope == "" || s.name == ""):
-		return usagef("--scope and --name belong together: a name is only valid within its scope")
+		return cli.Usagef("--scope and --name belong together: a name is only valid within its scope")
 	case byKey:
 		return nil
 	case len(s.digits) < minPrefix || len(s.digits) > 2*len(semel.Digest{}) || strings.Trim(s.digits, "0123456789abcdef") != "":
-		return usagef("%q is not a digest: give %d to %d hexadecimal digits", s.digits, minPrefix, 2*len(semel.Digest{}))
+		return cli.Usagef("%q is not a digest: give %d to %d hexadecimal digits", s.digits, minPrefix, 2*len(semel.Digest{}))
 	}
 	return nil
 }
@@ -78,7 +79,7 @@ func (s *selection) find(ctx context.Context, l *ledger) (semel.Record, error) {
 			return semel.Record{}, err
 		}
 		if scanned++; scanned > maxScan {
-			return semel.Record{}, usagef("the store holds more than %d records, too many to look for a prefix; give the whole digest, or --scope and --name", maxScan)
+			return semel.Record{}, cli.Usagef("the store holds more than %d records, too many to look for a prefix; give the whole digest, or --scope and --name", maxScan)
 		}
 		if strings.HasPrefix(rec.Digest.String(), s.digits) {
 			matches = append(matches, rec)
@@ -89,7 +90,7 @@ func (s *selection) find(ctx context.Context, l *ledger) (semel.Record, error) {
 	}
 	switch len(matches) {
 	case 0:
-		return semel.Record{}, found(fmt.Errorf("no record has a digest that starts with %s (see: semel records list)", s.digits))
+		return semel.Record{}, cli.Found(fmt.Errorf("no record has a digest that starts with %s (see: semel records list)", s.digits))
 	case 1:
 		rec, err := l.store.Lookup(ctx, matches[0].Digest)
 		if err != nil {
@@ -97,7 +98,7 @@ func (s *selection) find(ctx context.Context, l *ledger) (semel.Record, error) {
 		}
 		return rec, nil
 	}
-	return semel.Record{}, usage(ambiguous(s.digits, matches))
+	return semel.Record{}, cli.Usage(ambiguous(s.digits, matches))
 }
 
 func ambiguous(digits string, matches []semel.Record) error {
@@ -109,7 +110,7 @@ func ambiguous(digits string, matches []semel.Record) error {
 			break
 		}
 		rec := &matches[i]
-		fmt.Fprintf(&b, "\n  %s  %s  %s", rec.Digest, stateText(rec), plain(rec.Name))
+		fmt.Fprintf(&b, "\n  %s  %s  %s", rec.Digest, stateText(rec), cli.Plain(rec.Name))
 	}
 	return errors.New(b.String())
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/cmd/semel/internal/storecheck"
 	"github.com/semel-dev/semel/internal/claimtest"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
@@ -48,8 +49,7 @@ func semelCommand(t *testing.T, args ...string) (code int, stdout, stderr string
 	return code, out.String(), errs.String()
 }
 
-// TestCheckStoreOnServers: every check holds on the real databases, and nothing
-// is left behind.
+// TestCheckStoreOnServers: every check holds on the real databases, and nothing is left behind.
 func TestCheckStoreOnServers(t *testing.T) {
 	t.Parallel()
 	for kind, dsn := range serverDSNs(t) {
@@ -60,9 +60,9 @@ func TestCheckStoreOnServers(t *testing.T) {
 			if err := json.Unmarshal([]byte(stdout), &report); err != nil {
 				t.Fatalf("exit %d, %v: %s%s", code, err, stdout, stderr)
 			}
-			want := exitFine
+			want := cli.ExitFine
 			if slices.ContainsFunc(report.Findings, func(f storecheck.Finding) bool { return f.Verdict == storecheck.Warned }) {
-				want = exitFound // by the settings of this server
+				want = cli.ExitFound // by the settings of this server
 			}
 			if code != want || report.Store != kind || len(report.Findings) < 6 {
 				t.Errorf("exit %d, store %q, %d findings, want %d, %q, at least 6: %s", code, report.Store, len(report.Findings), want, kind, stderr)
@@ -160,7 +160,7 @@ func TestRecordsOnServers(t *testing.T) {
 			} {
 				code, stdout, stderr := semelCommand(t, append(step.args, "--store", dsn)...)
 				swept := step.args[1] == "sweep" && strings.Contains(stderr, "by itself")
-				if !swept && (code != exitFine || !strings.Contains(stdout, step.want)) {
+				if !swept && (code != cli.ExitFine || !strings.Contains(stdout, step.want)) {
 					t.Errorf("%v: exit %d, %s%s, want %q", step.args, code, stdout, stderr, step.want)
 				}
 			}
@@ -182,8 +182,8 @@ func TestCheckStoreFindsSettings(t *testing.T) {
 			t.Parallel()
 			server := testserver.StartRedis(t, &testserver.RedisOptions{Conf: test.conf})
 			code, stdout, stderr := semelCommand(t, "check-store", "--json", "--keys", "4", "redis://"+server.Addr())
-			if code != exitFound || !strings.Contains(stdout+stderr, test.want) {
-				t.Errorf("exit %d, want %d and %q: %s%s", code, exitFound, test.want, stdout, stderr)
+			if code != cli.ExitFound || !strings.Contains(stdout+stderr, test.want) {
+				t.Errorf("exit %d, want %d and %q: %s%s", code, cli.ExitFound, test.want, stdout, stderr)
 			}
 		})
 	}
@@ -201,8 +201,8 @@ func TestCheckStoreReportsLimits(t *testing.T) {
 	noError(t, errors.Join(err, db.Close()))
 	code, stdout, stderr := semelCommand(t, "check-store", "--json", "--keys", "4", "mysql://root@"+server.Addr()+"/small")
 	var report storecheck.Report
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitFound {
-		t.Fatalf("exit %d, want %d, %v: %s%s", code, exitFound, err, stdout, stderr)
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != cli.ExitFound {
+		t.Fatalf("exit %d, want %d, %v: %s%s", code, cli.ExitFound, err, stdout, stderr)
 	}
 	limited := 0
 	for _, f := range report.Findings {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
 )
 
 // Telemetry starts to export what a gateway does to the OTLP endpoint at a URL, without waiting for it: spans, and the
@@ -40,20 +41,20 @@ func (f *gatewayFlags) exporting(telemetry Telemetry) (func(context.Context, fun
 		return func(ctx context.Context, work func(context.Context) error) error { return work(ctx) }, nil
 	}
 	if telemetry == nil {
-		return nil, usagef("--otlp: this program was built without OpenTelemetry (build it with: go build -C cmd/semel/otlp -o ../../../bin/semel .)")
+		return nil, cli.Usagef("--otlp: this program was built without OpenTelemetry (build it with: go build -C cmd/semel/otlp -o ../../../bin/semel .)")
 	}
 	endpoint, err := url.Parse(f.otlp)
 	switch {
 	case err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https":
-		return nil, usagef("--otlp is not the URL of a collector (write it like http://127.0.0.1:4318)")
+		return nil, cli.Usagef("--otlp is not the URL of a collector (write it like http://127.0.0.1:4318)")
 	case endpoint.User != nil || endpoint.RawQuery != "" || endpoint.Fragment != "":
-		return nil, usagef("--otlp is a scheme, a host and a path alone (credentials go into OTEL_EXPORTER_OTLP_HEADERS)")
+		return nil, cli.Usagef("--otlp is a scheme, a host and a path alone (credentials go into OTEL_EXPORTER_OTLP_HEADERS)")
 	}
 	return func(ctx context.Context, work func(context.Context) error) error {
 		registry := prometheus.NewRegistry()
 		export, err := telemetry(ctx, endpoint, registry, f.config.Logger)
 		if err != nil {
-			return usage(fmt.Errorf("--otlp: %w", err))
+			return cli.Usage(fmt.Errorf("--otlp: %w", err))
 		}
 		f.config.Guard.Trace, f.config.Around, f.config.Metrics = export.Trace, export.Around, registry
 		err = work(ctx)

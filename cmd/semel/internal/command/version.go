@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 )
 
 // buildVersion is the output of version --json.
@@ -26,7 +27,7 @@ type buildVersion struct {
 	Schemas  map[string]int `json:"schemas"`
 }
 
-func newVersion(p *process) *cobra.Command {
+func newVersion(p *cli.Process) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -36,16 +37,16 @@ newest schema of each store that this program reads and writes. A store with a
 newer schema is refused; an older one is migrated when it is opened for writing.`,
 		Example: `  semel version
   semel version --json`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v, err := readVersion()
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(p.stdout).Encode(v)
+				return json.NewEncoder(p.Stdout).Encode(v)
 			}
-			return v.print(p.stdout)
+			return v.print(p.Stdout)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -94,12 +95,4 @@ func (v buildVersion) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// noArgs is cobra.NoArgs with a clearer message.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%q takes no argument, but %q was given", cmd.CommandPath(), args[0])
-	}
-	return nil
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/semel-dev/semel/internal/webhooksig"
 )
 
-// httpCommand sends one request and prints the answer: status line, headers in
-// order, an empty line, the body.
+// httpCommand sends one request and prints the answer: status line, headers in order, an empty line, the body.
 func httpCommand(args []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -51,11 +51,11 @@ type checker struct {
 	store  semel.Store // the first one opened
 	other  semel.Store // with other connections
 	log    *warnings
-	steps  []step
+	tests  []test
 }
 
-// step is one check.
-type step struct {
+// test is one check.
+type test struct {
 	finding Finding
 	run     func(context.Context, Finding) Finding
 }
@@ -72,19 +72,19 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 		c.opts.Patience = 2 * time.Minute
 	}
 	var err error
-	if c.store, err = c.open(ctx, slog.New(c.log)); err != nil {
+	if c.store, err = c.openStore(ctx, slog.New(c.log)); err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = c.store.Close() }() // only read
-	if c.other, err = c.open(ctx, slog.New(slog.DiscardHandler)); err != nil {
+	if c.other, err = c.openStore(ctx, slog.New(slog.DiscardHandler)); err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = c.other.Close() }() // only read
 	report := Report{Store: t.Kind}
 	c.plan()
-	for i, s := range c.steps {
+	for i, s := range c.tests {
 		if o.Progress != nil {
-			o.Progress(i, len(c.steps), s.finding.Says)
+			o.Progress(i, len(c.tests), s.finding.Says)
 		}
 		report.Findings = append(report.Findings, s.run(ctx, s.finding))
 		if ctx.Err() != nil {
@@ -95,8 +95,8 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 	return report, nil
 }
 
-// open opens a store whose verbs are repeated.
-func (c *checker) open(ctx context.Context, log *slog.Logger) (semel.Store, error) {
+// openStore opens a store whose verbs are repeated.
+func (c *checker) openStore(ctx context.Context, log *slog.Logger) (semel.Store, error) {
 	store, err := c.target.Open(ctx, log)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (c *checker) open(ctx context.Context, log *slog.Logger) (semel.Store, erro
 
 func (c *checker) plan() {
 	add := func(name string, promise int, says string, run func(context.Context, Finding) Finding) {
-		c.steps = append(c.steps, step{Finding{Name: name, Promise: promise, Says: says}, run})
+		c.tests = append(c.tests, test{Finding{Name: name, Promise: promise, Says: says}, run})
 	}
 	add("settings", 7, "acknowledged writes survive a crash, according to the database's settings", c.settings)
 	add("race", 1, "of many simultaneous claims on one key exactly one wins; waiters take turns; fences only grow", c.race)

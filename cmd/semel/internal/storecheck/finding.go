@@ -7,29 +7,29 @@ import (
 	"github.com/semel-dev/semel"
 )
 
-// Verdict is the result of a check.
-type Verdict string
+// CheckVerdict is the result of a check.
+type CheckVerdict string
 
 // The verdicts.
 const (
-	Held   Verdict = "held"   // tested, and did not break
-	Broken Verdict = "broken" // broke
-	Warned Verdict = "warned" // held, but the settings let it break
-	Failed Verdict = "failed" // could not be tested
+	Held   CheckVerdict = "held"   // tested, and did not break
+	Broken CheckVerdict = "broken" // broke
+	Warned CheckVerdict = "warned" // held, but the settings let it break
+	Failed CheckVerdict = "failed" // could not be tested
 	// Limited did not break, but the server refused some of the work.
-	Limited Verdict = "limited"
+	Limited CheckVerdict = "limited"
 	// Untried could not be tested from here.
-	Untried Verdict = "not tried"
+	Untried CheckVerdict = "not tried"
 )
 
 // Finding is the result of one check, with its evidence.
 type Finding struct {
-	Name    string   `json:"name"`
-	Promise int      `json:"promise"` // of docs/guarantees.md; 0 for none
-	Says    string   `json:"says"`    // what should hold, in plain words
-	Verdict Verdict  `json:"verdict"`
-	Details []string `json:"details,omitempty"` // evidence; at most maxDetails
-	Advice  string   `json:"advice,omitempty"`  // what to do
+	Name    string       `json:"name"`
+	Promise int          `json:"promise"` // of docs/guarantees.md; 0 for none
+	Says    string       `json:"says"`    // what should hold, in plain words
+	Verdict CheckVerdict `json:"verdict"`
+	Details []string     `json:"details,omitempty"` // evidence; at most maxDetails
+	Advice  string       `json:"advice,omitempty"`  // what to do
 }
 
 // maxDetails bounds the details of one finding.

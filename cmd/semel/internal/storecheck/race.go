@@ -87,7 +87,7 @@ func (c *checker) reopened(ctx context.Context, f Finding) Finding {
 	var last semel.Fence
 	var seen []string
 	for i := range 3 {
-		store, err := c.open(ctx, slog.New(slog.DiscardHandler))
+		store, err := c.openStore(ctx, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return f.failed(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 )
 
 // On returns a target on a scratch part.

@@ -6,8 +6,8 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/semel-dev/semel/internal/opendb"
-	"github.com/semel-dev/semel/internal/openstore"
+	"github.com/semel-dev/semel/internal/cli/opendb"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/outcomelog/archive"
 )
 
