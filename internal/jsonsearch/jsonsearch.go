@@ -120,7 +120,7 @@ func Find(ctx context.Context, text io.Reader, paths [][]string) ([]json.RawMess
 	s := scanner{ctx: ctx, in: text, window: make([]byte, windowBytes), paths: make([]path, len(paths))}
 	for i, steps := range paths {
 		for _, text := range steps {
-			s.paths[i].steps = append(s.paths[i].steps, step{text, isASCII(text), namePath(text)})
+			s.paths[i].steps = append(s.paths[i].steps, pathStep{text, isASCII(text), namePath(text)})
 		}
 		s.active = append(s.active, i)
 	}
@@ -143,12 +143,12 @@ func Find(ctx context.Context, text io.Reader, paths [][]string) ([]json.RawMess
 
 // path leads to one wanted value.
 type path struct {
-	steps    []step
+	steps    []pathStep
 	found    bool
 	from, to int // of the value in raw
 }
 
-type step struct {
+type pathStep struct {
 	text  string
 	ascii bool
 	parts []string

@@ -3,7 +3,12 @@
 package lease
 
 import (
+	"container/heap"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/internal/transition"
@@ -168,4 +173,181 @@ func (c *Clock[W]) Return() (settled bool) {
 		c.beats.unset(&c.beat)
 	}
 	return c.phase == ended
+}
+
+// Life is a context without values that [Life.End] ends. What package context needs for that is made when a caller
+// asks for it. The zero value goes on.
+type Life struct {
+	mu     sync.Mutex      // guards the fields below
+	made   context.Context //nolint:containedctx // it is a context.
+	cancel context.CancelCauseFunc
+	cause  error // of its end
+}
+
+// End ends the life; only the first cause counts.
+func (l *Life) End(cause error) {
+	l.mu.Lock()
+	if l.cause == nil {
+		l.cause = cause
+	}
+	cause, cancel := l.cause, l.cancel
+	l.mu.Unlock()
+	if cancel != nil {
+		cancel(cause)
+	}
+}
+
+func (l *Life) context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made == nil {
+		l.made, l.cancel = context.WithCancelCause(context.Background())
+		if l.cause != nil {
+			l.cancel(l.cause)
+		}
+	}
+	return l.made
+}
+
+// Done implements [context.Context].
+func (l *Life) Done() <-chan struct{} { return l.context().Done() }
+
+// Err implements [context.Context].
+func (l *Life) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.made != nil:
+		return l.made.Err()
+	case l.cause != nil:
+		return context.Canceled
+	}
+	return nil
+}
+
+// Value implements [context.Context]: package context asks for what is its own.
+func (l *Life) Value(key any) any { return l.context().Value(key) }
+
+// Deadline implements [context.Context].
+func (*Life) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Owners mints tokens that no other attempt of any process has: 64 random bits of its maker, and a count.
+type Owners struct {
+	prefix [8]byte
+	count  atomic.Uint64
+}
+
+// NewOwners returns a mint of its own randomness.
+func NewOwners() *Owners {
+	o := &Owners{}
+	_, _ = rand.Read(o.prefix[:]) // it never fails
+	return o
+}
+
+// Next returns a token.
+func (o *Owners) Next() (token [16]byte) {
+	copy(token[:], o.prefix[:])
+	binary.BigEndian.PutUint64(token[8:], o.count.Add(1))
+	return token
+}
+
+// Beats calls many clocks at their times, by one timer. The zero value is ready.
+type Beats struct {
+	mu    sync.Mutex // guards all, and the beats in it
+	next  queue
+	timer *time.Timer
+	rings time.Time // when the timer will; zero when it is not set
+}
+
+// beat is the place of one clock in [Beats].
+type beat struct {
+	at     time.Time
+	place  int // in the queue, from 1; 0 when it is not there
+	beater interface{ Beat() }
+}
+
+// set has the beat called once, after d. A timer that rings sooner is left as it is: it finds nothing to do.
+func (b *Beats) set(one *beat, d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one.at = time.Now().Add(d)
+	if one.place == 0 {
+		heap.Push(&b.next, one)
+	} else {
+		heap.Fix(&b.next, one.place-1)
+	}
+	b.arm()
+}
+
+// unset takes a beat out.
+func (b *Beats) unset(one *beat) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if one.place > 0 {
+		heap.Remove(&b.next, one.place-1)
+	}
+}
+
+// arm has the timer ring in time for the next beat. mu is held.
+func (b *Beats) arm() {
+	if len(b.next) == 0 || !b.rings.IsZero() && !b.next[0].at.Before(b.rings) {
+		return
+	}
+	b.rings = b.next[0].at
+	if b.timer == nil {
+		b.timer = time.AfterFunc(time.Until(b.rings), b.ring)
+		return
+	}
+	b.timer.Reset(time.Until(b.rings))
+}
+
+// ring calls what is due, each in a goroutine of its own, which a store may hold up.
+func (b *Beats) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for now := time.Now(); len(b.next) > 0 && !b.next[0].at.After(now); {
+		if one, ok := heap.Pop(&b.next).(*beat); ok {
+			go one.beater.Beat()
+		}
+	}
+	b.rings = time.Time{}
+	b.arm()
+}
+
+// Rest stops the timer while no clock needs it.
+func (b *Beats) Rest() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.next) == 0 && b.timer != nil {
+		b.timer.Stop()
+		b.rings = time.Time{}
+	}
+}
+
+// queue is a heap of beats, the next one first.
+type queue []*beat
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].at.Before(q[j].at) }
+
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i+1, j+1
+}
+
+// Push implements [heap.Interface].
+func (q *queue) Push(x any) {
+	if one, ok := x.(*beat); ok {
+		*q = append(*q, one)
+		one.place = len(*q)
+	}
+}
+
+// Pop implements [heap.Interface].
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	one := (*q)[last]
+	(*q)[last], one.place = nil, 0
+	*q = (*q)[:last]
+	return one
 }

@@ -51,9 +51,3 @@ func Get[T any](v T, err error) T {
 	Succeed(err, "%T has no error", v)
 	return v
 }
-
-// Never panics with a [*InvariantError]; it marks a line that cannot be reached, such as the default of a switch over a
-// closed set. The compiler does not know that it never returns: a function with results returns zero values after it.
-func Never(format string, args ...any) {
-	Hold(false, format, args...)
-}

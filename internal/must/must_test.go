@@ -19,7 +19,6 @@ func TestBrokenInvariantsPanicWithTheirSentence(t *testing.T) {
 		"hold":    {func() { must.Hold(false, "fence %d grows", 7) }, "broken invariant: fence 7 grows"},
 		"succeed": {func() { must.Succeed(io.EOF, "hash %s writes", "x") }, "broken invariant: hash x writes: EOF"},
 		"get":     {func() { must.Get(3, io.EOF) }, "broken invariant: int has no error: EOF"},
-		"never":   {func() { must.Never("state %q", "lost") }, `broken invariant: state "lost"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func (s *Scopes) Enter(scope string, retention time.Duration) error {
 	if !s.live.enter(scope) {
 		return fmt.Errorf("it holds %d claims already", s.live.most)
 	}
-	if s.records != nil && retention > 0 && !s.records.take(scope, time.Since(s.born), retention) {
+	if s.records != nil && retention > 0 && !s.records.takeSeat(scope, time.Since(s.born), retention) {
 		s.live.leave(scope)
 		return fmt.Errorf("it has got %d records within %v already", s.records.most, retention)
 	}
@@ -124,9 +124,9 @@ func newRecords(most int) *records {
 	return &records{most: most, scopes: map[string]*scopeWindow{}}
 }
 
-// take counts one record of this retention, unless the scope has had its share.
+// takeSeat counts one record of this retention, unless the scope has had its share.
 // now is the time since the guard was made.
-func (q *records) take(scope string, now, retention time.Duration) bool {
+func (q *records) takeSeat(scope string, now, retention time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	w, ok := q.scopes[scope]

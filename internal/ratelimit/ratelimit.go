@@ -3,10 +3,9 @@
 package ratelimit
 
 import (
+	"math"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // few is the number of keys that are compared when one has to be forgotten.
@@ -19,17 +18,19 @@ const few = 8
 // with [New].
 type Limiter struct {
 	every time.Duration
-	burst int
+	spare time.Duration // the time in which all tokens but one come back
 	most  int
 
-	mu      sync.Mutex // guards buckets
-	buckets map[string]*rate.Limiter
+	mu     sync.Mutex // guards fullAt
+	fullAt map[string]time.Time
 }
 
 // New returns a limiter that allows burst at once, then one per interval, and
 // remembers a bounded number of keys. All three are at least 1.
 func New(every time.Duration, burst, keys int) *Limiter {
-	return &Limiter{every: max(1, every), burst: max(1, burst), most: max(1, keys), buckets: map[string]*rate.Limiter{}}
+	every = max(1, every)
+	spare := time.Duration(min(int64(max(1, burst)-1), math.MaxInt64/2/int64(every))) * every
+	return &Limiter{every: every, spare: spare, most: max(1, keys), fullAt: map[string]time.Time{}}
 }
 
 // Allow takes one of the key's tokens. If none is left, it returns the time
@@ -38,18 +39,18 @@ func (l *Limiter) Allow(key string) (wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	b := l.buckets[key]
-	if b == nil {
-		if len(l.buckets) >= l.most {
-			l.forget(now)
-		}
-		b = rate.NewLimiter(rate.Every(l.every), l.burst)
-		l.buckets[key] = b
+	if wait := l.until(key, now); wait > 0 {
+		return wait, false
 	}
-	if b.AllowN(now, 1) {
-		return 0, true
+	full, known := l.fullAt[key]
+	if !known && len(l.fullAt) >= l.most {
+		l.forget(now)
 	}
-	return l.until(b, now), false
+	if full.Before(now) {
+		full = now
+	}
+	l.fullAt[key] = full.Add(l.every)
+	return 0, true
 }
 
 // Wait returns the time until Allow will be true for the key; 0 for now. It
@@ -57,39 +58,35 @@ func (l *Limiter) Allow(key string) (wait time.Duration, ok bool) {
 func (l *Limiter) Wait(key string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.buckets[key]
-	if b == nil {
-		return 0
-	}
-	return l.until(b, time.Now())
+	return l.until(key, time.Now())
 }
 
 // Keys is the number of keys that are remembered now.
 func (l *Limiter) Keys() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.buckets)
+	return len(l.fullAt)
 }
 
-// until returns the time until the bucket holds one token.
-func (l *Limiter) until(b *rate.Limiter, now time.Time) time.Duration {
-	missing := 1 - b.TokensAt(now)
-	if missing <= 0 {
+// until returns the time until the key has a token.
+func (l *Limiter) until(key string, now time.Time) time.Duration {
+	full, known := l.fullAt[key]
+	if !known {
 		return 0
 	}
-	return max(1, time.Duration(missing*float64(l.every)))
+	return max(0, full.Sub(now)-l.spare)
 }
 
 // forget makes room for one key. It is called with the lock held.
 func (l *Limiter) forget(now time.Time) {
-	fullest, most, seen := "", -1.0, 0
-	for key, b := range l.buckets {
-		if tokens := b.TokensAt(now); tokens > most {
-			fullest, most = key, tokens
+	fullest, seen := "", 0
+	for key, full := range l.fullAt {
+		if seen == 0 || full.Before(l.fullAt[fullest]) {
+			fullest = key
 		}
-		if seen++; seen == few || most >= float64(l.burst) {
+		if seen++; seen == few || !full.After(now) {
 			break
 		}
 	}
-	delete(l.buckets, fullest)
+	delete(l.fullAt, fullest)
 }

@@ -170,11 +170,3 @@ func TestRunSaysWhyItStopped(t *testing.T) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
-
-func ExampleRun() {
-	shared := memstore.New(nil)
-	open := func() (semel.Store, error) { return session{shared}, nil } // usually: connect to the database
-	report, err := storerace.Run(context.Background(), open, &storerace.Options{Keys: 2, Claims: 3, Waiters: 2})
-	fmt.Println("wins:", report.Wins, "violations:", report.Violations, "error:", err)
-	// Output: wins: 6 violations: [] error: <nil>
-}

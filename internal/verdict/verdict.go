@@ -4,6 +4,12 @@
 // audit trail first.
 package verdict
 
+import (
+	"context"
+	"strings"
+	"time"
+)
+
 const (
 	// OwnScopes begins the scopes of records that parts of this module keep for themselves.
 	OwnScopes = "semel:"
@@ -27,6 +33,9 @@ func Operator() By { return By{operator: true} }
 // Reconciler settles on the word of a policy's function, without a caller waiting.
 func Reconciler() By { return By{} }
 
+// Verbs of a guard and of a claim, set by the root package; package seize gives them their types.
+var Seize, Settle, CompleteIn any //nolint:gochecknoglobals,revive // set once, before main.
+
 // CutNote shortens a note to this many bytes, between two characters.
 func CutNote(note string, most int) string {
 	if len(note) <= most {
@@ -38,4 +47,42 @@ func CutNote(note string, most int) string {
 		cut--
 	}
 	return note[:cut] + ellipsis
+}
+
+// Transaction is a transaction of a guard, carried by the context of the work.
+type Transaction struct {
+	Store   any             // holds the guard's records; wrappers are removed
+	Outside context.Context //nolint:containedctx // the context without it.
+}
+
+// TransactionKey is the key of the innermost *Transaction in a context.
+type TransactionKey struct{}
+
+// TransactionOf returns the innermost transaction under which ctx works, or nil.
+func TransactionOf(ctx context.Context) *Transaction {
+	t, _ := ctx.Value(TransactionKey{}).(*Transaction)
+	return t
+}
+
+// sinceMark begins the part of a note that holds since when the outcome is unknown.
+const sinceMark = " [since "
+
+// WithSince returns the note of a reconciliation that could not tell, in this many bytes at most: what it found, and since
+// when the outcome is unknown, by the store's clock.
+func WithSince(found string, since time.Time, most int) string {
+	mark := sinceMark + since.UTC().Format(time.RFC3339Nano) + "]"
+	return strings.ToValidUTF8(found[:min(len(found), most-len(mark))], "") + mark
+}
+
+// Since splits a note of [WithSince]. Of any other note, ok is false.
+func Since(note string) (found string, since time.Time, ok bool) {
+	at := strings.LastIndex(note, sinceMark)
+	if at < 0 {
+		return note, time.Time{}, false
+	}
+	since, err := time.Parse(time.RFC3339Nano, strings.TrimSuffix(note[at+len(sinceMark):], "]"))
+	if err != nil {
+		return note, time.Time{}, false
+	}
+	return note[:at], since, true
 }
