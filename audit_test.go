@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -132,7 +133,7 @@ func TestOperatorIsChecked(t *testing.T) {
 func TestAuditScopeIsReserved(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, memstore.New(nil), nil)
-	mustRefuse(t, g, semel.Key{Scope: operator.AuditScope, Name: "forged"}, semel.ErrKeyInvalid)
+	mustRefuse(t, g, semel.Key{Scope: verdict.AuditScope, Name: "forged"}, semel.ErrKeyInvalid)
 }
 
 // TestUnfinishedEntryIsNobodys: what the writer of an entry left behind when it
@@ -142,9 +143,9 @@ func TestUnfinishedEntryIsNobodys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New(nil)
 		g := newGuard(t, store, nil)
-		d := semel.Key{Scope: operator.AuditScope, Name: "resolve 1"}.Digest()
+		d := semel.Key{Scope: verdict.AuditScope, Name: "resolve 1"}.Digest()
 		rec, won, err := store.Claim(t.Context(), semel.ClaimParams{
-			Digest: d, Scope: operator.AuditScope, Name: "resolve 1", Owner: semel.Owner{1}, Lease: time.Second, Retention: time.Hour,
+			Digest: d, Scope: verdict.AuditScope, Name: "resolve 1", Owner: semel.Owner{1}, Lease: time.Second, Retention: time.Hour,
 		})
 		if err != nil || !won {
 			t.Fatal(won, err)

@@ -32,7 +32,7 @@ const (
 // Begin waits for it within [Policy.Wait].
 func (g *Guard) Begin(ctx context.Context, k Key, fp Fingerprint) (*Claim, *Record, error) {
 	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now()}
-	rec, err := a.run()
+	rec, err := a.begin()
 	return a.claim, rec, err
 }
 
@@ -58,8 +58,8 @@ type attempt struct {
 	tx    *TxClaim
 }
 
-// run returns a record to replay, or an error, unless something was won.
-func (a *attempt) run() (*Record, error) {
+// begin returns a record to replay, or an error, unless something was won.
+func (a *attempt) begin() (*Record, error) {
 	rec, err := a.walk()
 	if err != nil {
 		err = a.fail(err)
@@ -112,8 +112,8 @@ func (a *attempt) enter() error {
 	return nil
 }
 
-// step is one answer of the store to an attempt.
-type step struct {
+// storeAnswer is one answer of the store to an attempt.
+type storeAnswer struct {
 	rec   Record
 	began time.Time // the lease counts from here
 	won   bool
@@ -176,7 +176,7 @@ func (a *attempt) decide() (replay *Record, err error) {
 		case s.err != nil:
 			return nil, s.err
 		case s.won && a.tx == nil:
-			a.claim = a.open(s)
+			a.claim = a.openClaim(s)
 			return nil, nil //nolint:nilnil // it is a.claim.
 		case s.won:
 			return nil, nil //nolint:nilnil // it is a.tx.
@@ -255,7 +255,7 @@ func (a *attempt) refusal(rec *Record) error {
 
 // claimFresh claims an intent without a record, or returns the record that is
 // in the way. began is now, or a little earlier.
-func (a *attempt) claimFresh(began time.Time) step {
+func (a *attempt) claimFresh(began time.Time) storeAnswer {
 	switch {
 	case a.transactor != nil:
 		return a.claimInTx()
@@ -267,7 +267,7 @@ func (a *attempt) claimFresh(began time.Time) step {
 
 // ask asks the store, within the quotas of the scope. began is now, or a
 // little earlier.
-func (a *attempt) ask(takeOver Fence, began time.Time) step {
+func (a *attempt) ask(takeOver Fence, began time.Time) storeAnswer {
 	if err := a.admit(takeOver); err != nil {
 		return a.lookOnly(takeOver, err)
 	}
@@ -308,36 +308,36 @@ func (a *attempt) giveSeats(takeOver Fence) {
 
 // lookOnly serves an attempt that was not admitted: it may replay a record or wait
 // for it, but claims nothing new.
-func (a *attempt) lookOnly(takeOver Fence, refused error) step {
+func (a *attempt) lookOnly(takeOver Fence, refused error) storeAnswer {
 	if takeOver != 0 {
-		return step{err: refused}
+		return storeAnswer{err: refused}
 	}
 	rec, err := a.lookup()
 	if errors.Is(err, ErrNotFound) {
 		err = refused
 	}
-	return step{rec: rec, err: err}
+	return storeAnswer{rec: rec, err: err}
 }
 
 // claimAdmitted asks the store, again while the answer is lost, which the owner
 // token makes safe.
-func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) step {
+func (a *attempt) claimAdmitted(takeOver Fence, began time.Time) storeAnswer {
 	c := a.guard.core
 	defer c.queue.Add(-1)
 	if c.queue.Add(1) > c.maxQueue {
-		return step{err: fmt.Errorf("%w: %w: %d wait for the store already", ErrUnavailable, ErrBusy, c.maxQueue)}
+		return storeAnswer{err: fmt.Errorf("%w: %w: %d wait for the store already", ErrUnavailable, ErrBusy, c.maxQueue)}
 	}
 	p := a.params(takeOver)
 	ctx := waiting.Within(a.ctx, began.Add(c.timeout))
 	defer ctx.End()
 	rec, won, err := c.store.Claim(ctx, p)
 	if err == nil {
-		return step{rec: rec, began: began, won: won}
+		return storeAnswer{rec: rec, began: began, won: won}
 	}
 	return a.claimAgain(ctx, p, began, err)
 }
 
-func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time, err error) step {
+func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time, err error) storeAnswer {
 	c := a.guard.core
 	refusals := 0
 	for pause := range waiting.Backoffs() {
@@ -350,7 +350,7 @@ func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time
 		}
 		rec, won, again := c.store.Claim(ctx, p)
 		if again == nil {
-			return step{rec: rec, began: began, won: won}
+			return storeAnswer{rec: rec, began: began, won: won}
 		}
 		if ctx.Err() == nil || definite(again) { // an attempt that the end of the time cut off says less than the one before it
 			err = again
@@ -360,9 +360,9 @@ func (a *attempt) claimAgain(ctx context.Context, p ClaimParams, began time.Time
 		c.giveBack(p)
 	}
 	if a.ctx.Err() != nil {
-		return step{err: fmt.Errorf("claim: %w", context.Cause(a.ctx))}
+		return storeAnswer{err: fmt.Errorf("claim: %w", context.Cause(a.ctx))}
 	}
-	return step{err: fmt.Errorf("%w: claim: %w", ErrUnavailable, err)}
+	return storeAnswer{err: fmt.Errorf("%w: claim: %w", ErrUnavailable, err)}
 }
 
 // definite reports whether a store's error proves that nothing changed.

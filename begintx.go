@@ -23,17 +23,17 @@ func (g *Guard) BeginTx(ctx context.Context, t Transactor, k Key, fp Fingerprint
 		t = n.Nested(ctx)
 	}
 	a := attempt{guard: g, ctx: ctx, key: k, fp: fp, start: time.Now(), transactor: t}
-	rec, err := a.run()
+	rec, err := a.begin()
 	return a.tx, rec, err
 }
 
 // claimInTx claims the key in a transaction, once no other transaction of
 // this process works on it.
-func (a *attempt) claimInTx() step {
+func (a *attempt) claimInTx() storeAnswer {
 	core := a.guard.core
 	known, keep, ok := a.recall()
 	if ok {
-		return step{rec: known}
+		return storeAnswer{rec: known}
 	}
 	if err := a.admit(0); err != nil {
 		return a.lookOnly(0, err)
@@ -63,7 +63,7 @@ func (a *attempt) claimInTx() step {
 	}
 	if _, ok := tx.(outcomeMaker); ok && a.guard.Seals() {
 		_ = tx.Rollback() // nothing was written
-		return step{err: errDatabaseRecords}
+		return storeAnswer{err: errDatabaseRecords}
 	}
 	params := a.params(0)
 	began := time.Now()
@@ -72,20 +72,20 @@ func (a *attempt) claimInTx() step {
 	if err == nil && won && !closed {
 		seated, admitted = false, false
 		a.tx = a.openTx(tx, params, rec)
-		return step{won: true}
+		return storeAnswer{won: true}
 	}
 	_ = tx.Rollback() // nothing was written
 	switch {
 	case err == nil && won:
-		return step{err: ErrClosed}
+		return storeAnswer{err: ErrClosed}
 	case errors.Is(err, ErrInFlight):
 		a.waited += time.Since(began)
-		return step{err: fmt.Errorf("%w: another transaction works on it", err)}
+		return storeAnswer{err: fmt.Errorf("%w: another transaction works on it", err)}
 	case err != nil:
 		return a.unavailable("claim", err)
 	}
 	keep(&rec)
-	return step{rec: rec}
+	return storeAnswer{rec: rec}
 }
 
 // recall asks the memory of completed outcomes, if there is one.
@@ -104,11 +104,11 @@ func (a *attempt) joins() bool {
 	return joined || TxClaimFrom(a.ctx) != nil
 }
 
-func (a *attempt) unavailable(act string, err error) step {
+func (a *attempt) unavailable(act string, err error) storeAnswer {
 	if a.ctx.Err() != nil {
-		return step{err: fmt.Errorf("%s: %w", act, context.Cause(a.ctx))}
+		return storeAnswer{err: fmt.Errorf("%s: %w", act, context.Cause(a.ctx))}
 	}
-	return step{err: fmt.Errorf("%w: %s: %w", ErrUnavailable, act, err)}
+	return storeAnswer{err: fmt.Errorf("%w: %s: %w", ErrUnavailable, act, err)}
 }
 
 // leaveSolo lets the next attempt of this process go ahead.
@@ -119,7 +119,7 @@ func (a *attempt) leaveSolo() {
 
 // waitSolo waits for the transaction of this process that works on the key. It
 // returns the record that it left, an error, or neither once the seat is ours.
-func (a *attempt) waitSolo() step {
+func (a *attempt) waitSolo() storeAnswer {
 	from := time.Now()
 	defer func() { a.waited += time.Since(from) }()
 	core := a.guard.core
@@ -128,12 +128,12 @@ func (a *attempt) waitSolo() step {
 	for {
 		room, ok := core.waiters.Join(a.digest, a.key.Scope)
 		if !ok {
-			return step{err: fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)}
+			return storeAnswer{err: fmt.Errorf("%w: too many attempts wait for it already", ErrInFlight)}
 		}
 		// Tried after joining: a twin that ends from here on wakes us.
 		if core.solo.Enter(a.digest) {
 			core.waiters.Leave(a.digest, a.key.Scope, room)
-			return step{}
+			return storeAnswer{}
 		}
 		again, err := a.pause(room, nil, deadline.C)
 		core.waiters.Leave(a.digest, a.key.Scope, room)
@@ -141,11 +141,11 @@ func (a *attempt) waitSolo() step {
 			err = fmt.Errorf("%w: a transaction of this process works on it", ErrInFlight)
 		}
 		if err != nil {
-			return step{err: err}
+			return storeAnswer{err: err}
 		}
 		rec, err := a.lookup()
 		if !errors.Is(err, ErrNotFound) {
-			return step{rec: rec, err: err}
+			return storeAnswer{rec: rec, err: err}
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (a *attempt) waitSolo() step {
 // takeOverInTx deals with a record that is unknown or lapsed, left by an attempt
 // that works without transactions, as the policy says: by an ordinary claim.
 // When the way is free, it claims in the transaction.
-func (a *attempt) takeOverInTx() step {
+func (a *attempt) takeOverInTx() storeAnswer {
 	plain := *a
 	plain.transactor, plain.owner = nil, a.guard.core.owners.Next()
 	plain.seat()
@@ -161,16 +161,16 @@ func (a *attempt) takeOverInTx() step {
 	a.waited = plain.waited
 	if plain.claim != nil {
 		if err := plain.claim.Release("the work runs in a transaction"); err != nil {
-			return step{err: fmt.Errorf("%w: %w", ErrUnknown, err)}
+			return storeAnswer{err: fmt.Errorf("%w: %w", ErrUnknown, err)}
 		}
 		return a.claimInTx()
 	}
 	a.guard.core.idle.Exit()
 	if err != nil {
 		a.met, a.again = plain.met, plain.again
-		return step{err: err}
+		return storeAnswer{err: err}
 	}
-	return step{rec: *rec}
+	return storeAnswer{rec: *rec}
 }
 
 // openTx turns a won transaction into a claim.

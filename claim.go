@@ -63,8 +63,15 @@ func ClaimFrom(ctx context.Context) *Claim {
 	return c
 }
 
-// open turns a won step into a claim and starts its heartbeat.
-func (a *attempt) open(s step) *Claim {
+// TxClaimFrom returns the claim of the innermost transaction under which ctx
+// works, or nil.
+func TxClaimFrom(ctx context.Context) *TxClaim {
+	c, _ := ctx.Value(txClaimKey{}).(*TxClaim)
+	return c
+}
+
+// openClaim turns a won answer into a claim and starts its heartbeat.
+func (a *attempt) openClaim(s storeAnswer) *Claim {
 	g := a.guard
 	c := &Claim{guard: g, scope: a.key.Scope, digest: a.digest, fence: s.rec.Fence, attempt: s.rec.Attempt, unbounded: a.unbounded}
 	c.clock.Began, c.clock.Lease, c.clock.MaxRun = s.began, g.policy.Lease, g.policy.MaxRun
@@ -161,7 +168,7 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 	core := c.guard.core
 	s.Note = verdict.CutNote(s.Note, MaxNoteBytes)
 	s.Retention = cmp.Or(s.Retention, c.guard.policy.retention(s.State))
-	core.trace.note(&c.ctx, &s)
+	core.trace.fillNote(&c.ctx, &s)
 	began := time.Now()
 	err := record(s, began)
 	if err != nil && open(err) {
@@ -191,7 +198,7 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 func (c *Claim) record(s Settlement, began time.Time) error {
 	core := c.guard.core
 	var err error
-	if s.Outcome, err = core.sealer.Close(c.digest, s.Kept, s.Outcome); err != nil {
+	if s.Outcome, err = core.sealer.close(c.digest, s.Kept, s.Outcome); err != nil {
 		return err
 	}
 	err = core.store.Settle(&c.ctx, c.digest, c.fence, s)
@@ -227,4 +234,19 @@ func (c *Claim) end(cause error) {
 	}
 	core.waiters.Wake(c.digest)
 	core.idle.Exit()
+}
+
+// opened adds the claim to the live ones.
+func (c *core) opened(claim *Claim) {
+	c.live.Add(1)
+	c.open.Add(claim)
+}
+
+// ended removes the claim, and gives its seat back.
+func (c *core) ended(claim *Claim) {
+	c.live.Add(-1)
+	if !claim.unbounded {
+		c.quota.Leave(claim.scope)
+	}
+	c.open.Remove(claim)
 }

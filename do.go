@@ -42,10 +42,10 @@ func Do[T any](ctx context.Context, g *Guard, k Key, fp Fingerprint, fn func(con
 	case rec != nil:
 		return decodeOutcome[T](rec.Outcome)
 	}
-	return run(ctx, claim, fn)
+	return runWork(ctx, claim, fn)
 }
 
-func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, error)) (T, error) {
+func runWork[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, error)) (T, error) {
 	work, cancel := context.WithCancelCause(claim.Context())
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })

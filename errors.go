@@ -32,8 +32,8 @@ var (
 	ErrUnreadable = errors.New("semel: executed, but the recorded answer cannot be read")
 	// ErrUnavailable: the store could not be reached, so nothing was executed.
 	ErrUnavailable = errors.New("semel: store is unavailable")
-	// ErrBusy accompanies ErrUnavailable: this guard holds as many claims as it
-	// may, or as many wait for the store. The store works, and may know the intent.
+	// ErrBusy accompanies ErrUnavailable: this guard reached [Options.LiveClaims] or
+	// [Options.StoreQueue]. The store is up and may hold the intent.
 	ErrBusy = errors.New("semel: too many claims at a time")
 	// ErrQuota: the scope has as many live claims or records as it may, so
 	// nothing was executed. Retry with the same key after [Error.RetryAfter].

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel/internal/digest"
 	"github.com/semel-dev/semel/internal/lease"
 	"github.com/semel-dev/semel/internal/quota"
-	"github.com/semel-dev/semel/internal/seal"
 	"github.com/semel-dev/semel/internal/waiting"
 )
 
@@ -81,7 +81,7 @@ type core struct {
 	notifier  Notifier           // nil when the store is not one
 	recaller  recaller           // the same
 	digesters []*digest.Digester // the second and later ones are of secrets that are being replaced; usually none
-	sealer    seal.Keys
+	sealer    outcomeKeys
 	hideKeys  bool
 	trace     Trace
 	waiters   *waiting.Rooms
@@ -128,8 +128,8 @@ func New(store Store, opts *Options) (*Guard, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	sealer, err := sealKeys(opts.OutcomeKeys)
-	if err != nil {
+	sealer := outcomeKeys(slices.Clone(opts.OutcomeKeys))
+	if err := sealer.validate(); err != nil {
 		return nil, err
 	}
 	digesters, err := digest.Digesters(opts.Secrets)

@@ -79,21 +79,6 @@ func (c *Claim) lose(err error) {
 	}
 }
 
-// opened enters the claim among those that hold a seat.
-func (c *core) opened(claim *Claim) {
-	c.live.Add(1)
-	c.open.Add(claim)
-}
-
-// ended removes the claim, and gives its seat back.
-func (c *core) ended(claim *Claim) {
-	c.live.Add(-1)
-	if !claim.unbounded {
-		c.quota.Leave(claim.scope)
-	}
-	c.open.Remove(claim)
-}
-
 // maxCutOffs bounds the goroutines that settle what a shutdown cuts off.
 const maxCutOffs = 256
 

@@ -74,8 +74,8 @@ type Reconciliation struct {
 // Policy sets how a kind of intent is treated. The zero Policy is complete:
 // every zero field means its default.
 type Policy struct {
-	// Dedup only stops a duplicate of a completed intent and says so with
-	// [ErrDuplicate]; no answer is kept. Otherwise it gets the first answer.
+	// Dedup rejects a duplicate of a completed intent with [ErrDuplicate] instead
+	// of replaying the first answer, which is not kept.
 	Dedup bool
 	// Lease limits a claim that is not renewed; the heartbeat renews it every
 	// third of the lease. Default 30 s, at least 30 ms.

@@ -11,8 +11,8 @@ import (
 
 // reconcile finds out, under the claim just won, whether the intent happened
 // under the claim before it.
-func (a *attempt) reconcile(before Record, s step) (*Record, error) {
-	claim := a.open(s)
+func (a *attempt) reconcile(before Record, s storeAnswer) (*Record, error) {
+	claim := a.openClaim(s)
 	found, err := claim.Reconcile(before)
 	switch {
 	case err == nil && found.Verdict == NotHappened:

@@ -73,7 +73,7 @@ func (c *core) names(k Key, d Digest) bool {
 }
 
 // claimRotating is claimFresh while a secret is being replaced.
-func (a *attempt) claimRotating(began time.Time) step {
+func (a *attempt) claimRotating(began time.Time) storeAnswer {
 	core := a.guard.core
 	ds := core.digests(a.key)
 	for round := range yieldRounds {
@@ -85,7 +85,7 @@ func (a *attempt) claimRotating(began time.Time) step {
 		case err == nil:
 			return a.meet(&rec)
 		case !errors.Is(err, ErrNotFound):
-			return step{err: a.lookupError(err)}
+			return storeAnswer{err: a.lookupError(err)}
 		}
 		a.digest = ds[0]
 		s := a.ask(0, began)
@@ -98,15 +98,15 @@ func (a *attempt) claimRotating(began time.Time) step {
 		}
 		a.yield(&s.rec, a.params(0), Settlement{State: StateReleased})
 		if err != nil {
-			return step{err: a.lookupError(err)}
+			return storeAnswer{err: a.lookupError(err)}
 		}
 		a.met = &other
 		if !waiting.Sleep(a.ctx, jitter(round)) {
-			return step{err: a.lookupError(context.Cause(a.ctx))}
+			return storeAnswer{err: a.lookupError(context.Cause(a.ctx))}
 		}
 		began = time.Now()
 	}
-	return step{err: fmt.Errorf("%w: under another secret", ErrInFlight)}
+	return storeAnswer{err: fmt.Errorf("%w: under another secret", ErrInFlight)}
 }
 
 // jitter is the pause after a round in which both sides may have yielded.

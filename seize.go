@@ -8,16 +8,20 @@ import (
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
-// Seize claims an intent whatever the policy says: the absent intent of the key if
+// Package seize calls these verbs. No program outside of this repository can, so every settlement by hand has an entry in the audit trail.
+func init() { //nolint:gochecknoinits // an exported method would be in the documentation for users.
+	verdict.Seize, verdict.Settle, verdict.CompleteIn = (*Guard).seize, (*Claim).settleUnchanged, (*Claim).completeIn
+}
+
+// seize claims an intent whatever the policy says: the absent intent of the key if
 // before is nil, otherwise the intent of the record before, which is unknown or has
 // lapsed. It returns the claim with its record, or no claim and the record that is in
-// the way. Package operator calls it; no other module can name the type of by, so no
-// caller settles by hand without an entry in the audit trail.
-func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record) (*Claim, *Record, error) {
+// the way.
+func (g *Guard) seize(ctx context.Context, by verdict.By, k Key, before *Record) (*Claim, *Record, error) {
 	c := g.core
 	c.idle.Enter() // the claim gives it back
 	a := attempt{guard: g, ctx: ctx, key: k, owner: c.owners.Next(), start: time.Now(), unbounded: by == verdict.Operator()}
-	var s step
+	var s storeAnswer
 	//nolint:contextcheck // an attempt carries its context, which looks up with a bound of its own.
 	switch {
 	case before == nil:
@@ -34,7 +38,7 @@ func (g *Guard) Seize(ctx context.Context, by verdict.By, k Key, before *Record)
 		c.idle.Exit()
 		return nil, &s.rec, s.err
 	}
-	return a.open(s), &s.rec, nil
+	return a.openClaim(s), &s.rec, nil
 }
 
 // about points the attempt at the record's intent.
@@ -42,9 +46,8 @@ func (a *attempt) about(rec *Record) {
 	a.key, a.digest, a.fp = Key{rec.Scope, rec.Name}, rec.Digest, rec.Fingerprint
 }
 
-// Settle records a verdict of package operator unchanged: the policy neither
-// shortens its outcome nor replaces its retention.
-func (c *Claim) Settle(_ verdict.By, s Settlement) error { return c.settle(s, true) }
+// settleUnchanged records a settlement as it is: the policy neither shortens its outcome nor replaces its retention.
+func (c *Claim) settleUnchanged(s Settlement) error { return c.settle(s, true) }
 
 // adopter is implemented by a [Tx] that settles a claim which was committed before.
 type adopter interface {
@@ -54,14 +57,13 @@ type adopter interface {
 	Adopt(ctx context.Context, d Digest, f Fence) error
 }
 
-// CompleteIn completes the claim in a transaction of t, whose database keeps this
+// completeIn completes the claim in a transaction of t, whose database keeps this
 // record: the rows of the work commit together with the outcome that it returns, and
 // only as long as no other attempt has taken the claim over (promise 4). After an error
 // the claim is open: the rows were rolled back, or, unless it wraps [ErrRolledBack],
 // [ErrLost] or is the work's own, its next settlement finds out. False means that nothing
-// was done, because these transactions cannot, or another one was in the way. Package
-// flow calls it.
-func (c *Claim) CompleteIn(_ verdict.By, t Transactor, work func(context.Context) ([]byte, error)) (bool, error) {
+// was done, because these transactions cannot, or another one was in the way.
+func (c *Claim) completeIn(t Transactor, work func(context.Context) ([]byte, error)) (bool, error) {
 	tx, err := t.Transaction(&c.ctx)
 	if err != nil {
 		return true, fmt.Errorf("%w: open a transaction: %w", ErrUnavailable, err)
@@ -84,7 +86,7 @@ func (c *Claim) CompleteIn(_ verdict.By, t Transactor, work func(context.Context
 		ctx, cancel := context.WithTimeout(&c.ctx, c.guard.core.timeout)
 		defer cancel()
 		var err error
-		if s.Outcome, err = c.guard.core.sealer.Close(c.digest, s.Kept, s.Outcome); err != nil {
+		if s.Outcome, err = c.guard.core.sealer.close(c.digest, s.Kept, s.Outcome); err != nil {
 			return err
 		}
 		return tx.Commit(ctx, s)

@@ -8,7 +8,7 @@ import (
 
 // takeOver claims an intent whose record is unknown or lapsed, unless another
 // record of it counts more.
-func (a *attempt) takeOver(before *Record) step {
+func (a *attempt) takeOver(before *Record) storeAnswer {
 	if a.transactor != nil {
 		return a.takeOverInTx()
 	}
@@ -29,30 +29,30 @@ func (a *attempt) takeOver(before *Record) step {
 	}
 	a.yield(&s.rec, a.params(before.Fence), to)
 	if err != nil {
-		return step{err: a.lookupError(err)}
+		return storeAnswer{err: a.lookupError(err)}
 	}
 	return a.meet(&other)
 }
 
 // takeOverAlone is takeOver for a record that no attempt asked about: while a
 // secret is replaced, its intent may have another record that outranks it.
-func (a *attempt) takeOverAlone(before *Record) step {
+func (a *attempt) takeOverAlone(before *Record) storeAnswer {
 	if a.guard.core.rotating() {
 		best, err := a.guard.core.find(a.ctx, a.key)
 		switch {
 		case errors.Is(err, ErrNotFound): // the store does not have the key to look it up with
 		case err != nil:
-			return step{err: a.lookupError(err)}
+			return storeAnswer{err: a.lookupError(err)}
 		case best.Digest != before.Digest:
-			return step{rec: best}
+			return storeAnswer{rec: best}
 		}
 	}
 	return a.takeOver(before)
 }
 
 // meet goes on with the record, under whichever digest it has.
-func (a *attempt) meet(rec *Record) step {
+func (a *attempt) meet(rec *Record) storeAnswer {
 	a.digest = rec.Digest
 	a.met = rec
-	return step{rec: *rec}
+	return storeAnswer{rec: *rec}
 }

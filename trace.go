@@ -89,8 +89,8 @@ type SweepInfo struct {
 	Err     error         // of the store
 }
 
-// note fills in the note of a settlement as completed.
-func (t *Trace) note(ctx context.Context, s *Settlement) {
+// fillNote fills in the note of a settlement as completed.
+func (t *Trace) fillNote(ctx context.Context, s *Settlement) {
 	if t.Note != nil && s.State == StateCompleted && s.Note == "" {
 		s.Note = verdict.CutNote(t.Note(ctx), MaxNoteBytes)
 	}

@@ -116,13 +116,6 @@ func (c *txContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// TxClaimFrom returns the claim of the innermost transaction under which ctx
-// works, or nil.
-func TxClaimFrom(ctx context.Context) *TxClaim {
-	c, _ := ctx.Value(txClaimKey{}).(*TxClaim)
-	return c
-}
-
 // Context is the context of the work. It carries the transaction, and ends
 // with the context given to BeginTx (a caller that goes away rolls back), after
 // [Policy.MaxRun], with the guard, and with the claim.
@@ -257,7 +250,7 @@ func (c *TxClaim) commit(s Settlement) error {
 func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 	began := time.Now()
 	s.Retention = c.guard.policy.retention(s.State)
-	c.guard.core.trace.note(&c.ctx, &s)
+	c.guard.core.trace.fillNote(&c.ctx, &s)
 	size := len(s.Outcome)
 	err := c.record(ctx, s)
 	_ = c.tx.Rollback() // gives the connection back
@@ -279,7 +272,7 @@ func (c *TxClaim) commitIn(ctx context.Context, s Settlement) error {
 // record commits with the outcome in the form that the store keeps.
 func (c *TxClaim) record(ctx context.Context, s Settlement) error {
 	var err error
-	if s.Outcome, err = c.guard.core.sealer.Close(c.params.Digest, s.Kept, s.Outcome); err != nil {
+	if s.Outcome, err = c.guard.core.sealer.close(c.params.Digest, s.Kept, s.Outcome); err != nil {
 		return fmt.Errorf("%w: %w", ErrRolledBack, err)
 	}
 	return c.tx.Commit(ctx, s)

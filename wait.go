@@ -17,19 +17,19 @@ const (
 )
 
 // wait blocks until the running twin ends, and claims if that left no record.
-func (a *attempt) wait(met Record) step {
+func (a *attempt) wait(met Record) storeAnswer {
 	from := time.Now()
 	defer func() { a.waited += time.Since(from) }()
 	a.met = &met
 	left := a.guard.policy.Wait - a.waited
 	if left <= 0 {
-		return step{rec: met}
+		return storeAnswer{rec: met}
 	}
 	deadline := time.NewTimer(left)
 	defer deadline.Stop()
 	for poll := pollFirst; ; poll = min(2*poll, pollMost) {
 		rec, again, err := a.sit(deadline.C, poll)
-		s := step{rec: rec, err: err}
+		s := storeAnswer{rec: rec, err: err}
 		if errors.Is(err, ErrNotFound) && a.transactor == nil {
 			s = a.claimFresh(time.Now())
 		}

@@ -23,7 +23,7 @@ func TestStepAfterTheClaim(t *testing.T) {
 		<-r.Context().Done()
 		return flow.Call(r, "x", 1, func(context.Context, int) (int, error) { ran = true; return 1, nil })
 	})
-	_, err := flow.Start(t.Context(), run(t, g, nil, def), def, adasKey, 1)
+	_, err := flow.Start(t.Context(), newFlows(t, g, nil, def), def, adasKey, 1)
 	if ran {
 		t.Errorf("a step began although the flow was lost: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestAcceptInFlightIsNotRecorded(t *testing.T) {
 	g2 := another(t, store, semel.Policy{Wait: 50 * time.Millisecond})
 	def := flow.Define("buy", func(*flow.Run, int) (int, error) { return 1, nil })
 	o := &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}
-	f1, f2 := run(t, g1, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def), run(t, g2, o, def)
+	f1, f2 := newFlows(t, g1, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def), newFlows(t, g2, o, def)
 	go func() { _ = flow.Accept(t.Context(), f1, def, adasKey, 1) }()
 	testserver.Eventually(t, "the flow is claimed", func() bool {
 		_, err := store.Lookup(t.Context(), flowKey.Digest())
@@ -85,7 +85,7 @@ func TestLateAfterACancelledStep(t *testing.T) {
 		}
 		return "express", nil
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	p, ok := errors.AsType[*flow.Parked](err)
 	if !ok {
@@ -117,7 +117,7 @@ func TestAcceptTooLarge(t *testing.T) {
 	t.Parallel()
 	g, _, _ := inMemory(t, semel.Options{Policy: semel.Policy{MaxOutcomeBytes: 500}}, nil)
 	def := flow.Define("buy", func(*flow.Run, string) (int, error) { return 1, nil })
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
+	f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
 	start := func(in string) error { _, err := flow.Start(t.Context(), f, def, adasKey, in); return err }
 	accept := func(in string) error { return flow.Accept(t.Context(), f, def, adasKey, in) }
 	for _, door := range []func(string) error{accept, start} {

@@ -14,7 +14,7 @@ import (
 // A process that cannot run a step ends the flow for all.
 func TestOnNotReady(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
+	other := openShop(t, shopOptions{})
 	rotating, err := semel.New(other.store, &semel.Options{Secrets: [][]byte{nil, []byte("0123456789abcdef-new")}})
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestOnNotReady(t *testing.T) {
 	t.Cleanup(func() { _ = rotating.Close() })
 	var s *shop
 	guard := other.guard
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		if _, err := flow.Tx(r, "take stock", in, other.insert("stock", -1), flow.On(guard, other.store.Transactor()), flow.Undo(other.reverse("stock"))); err != nil {
 			return receipt{}, err
 		}
@@ -41,10 +41,10 @@ func TestOnNotReady(t *testing.T) {
 // A step that moves to another database must be a mismatch.
 func TestOnChanged(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
+	other := openShop(t, shopOptions{})
 	var s *shop
 	moved := false
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		if !moved {
 			if _, err := flow.Tx(r, "take stock", in, s.insert("stock", -1)); err != nil {
 				return receipt{}, err
@@ -66,9 +66,9 @@ func TestOnChanged(t *testing.T) {
 // A step that moves from one other database to another is refused, and goes on where it began.
 func TestOnMoved(t *testing.T) {
 	t.Parallel()
-	first, second := open(t, shopOptions{}), open(t, shopOptions{})
+	first, second := openShop(t, shopOptions{}), openShop(t, shopOptions{})
 	in, fails := first, errDown
-	s := open(t, shopOptions{body: func(r *flow.Run, o order) (receipt, error) {
+	s := openShop(t, shopOptions{body: func(r *flow.Run, o order) (receipt, error) {
 		if _, err := flow.Tx(r, "take stock", o, in.insert("stock", -1), flow.On(in.guard, in.store.Transactor()), flow.Undo(in.reverse("stock"))); err != nil {
 			return receipt{}, err
 		}
@@ -106,9 +106,9 @@ func (u unnamed) Settle(ctx context.Context, d semel.Digest, f semel.Fence, s se
 // A flow whose marker does not name the database goes on.
 func TestOnWithoutAName(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
+	other := openShop(t, shopOptions{})
 	fails := errDown
-	s := open(t, shopOptions{wrap: func(s semel.Store) semel.Store { return unnamed{s} }, body: func(r *flow.Run, o order) (receipt, error) {
+	s := openShop(t, shopOptions{wrap: func(s semel.Store) semel.Store { return unnamed{s} }, body: func(r *flow.Run, o order) (receipt, error) {
 		_, err := flow.Tx(r, "take stock", o, func(ctx context.Context, o order) (int64, error) {
 			n, err := other.insert("stock", -1)(ctx, o)
 			return n, errors.Join(err, fails)
@@ -138,14 +138,14 @@ func TestMaxAgeRaised(t *testing.T) {
 		}
 		return "", errDown
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Log(err)
 	clock.Advance(100 * time.Hour)
 	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Log(err)
 	clock.Advance(100 * time.Hour)
-	f = run(t, g, &flow.Options{MaxAge: 240 * time.Hour}, def)
+	f = newFlows(t, g, &flow.Options{MaxAge: 240 * time.Hour}, def)
 	_, err = flow.Start(t.Context(), f, def, adasKey, 1)
 	if orders != 1 {
 		t.Errorf("%d orders: %v", orders, err)
@@ -155,7 +155,7 @@ func TestMaxAgeRaised(t *testing.T) {
 // A process without the transactor ends flows for all.
 func TestNoTransactor(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.points = func() error { return errDown }
 	charged := s.charged
 	_ = charged

@@ -53,7 +53,7 @@ func TestDatabaseKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = guard.Close(), l.store.Close() })
-	flows := run(t, guard, &flow.Options{Transactor: l.transactor}, def)
+	flows := newFlows(t, guard, &flow.Options{Transactor: l.transactor}, def)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var all sync.WaitGroup

@@ -6,12 +6,12 @@ import (
 	"errors"
 
 	"github.com/semel-dev/semel"
-	"github.com/semel-dev/semel/internal/verdict"
+	"github.com/semel-dev/semel/internal/seize"
 )
 
 // conclude runs the last step. Only an attempt that ran every step before it itself, and
 // whose claim is the first, commits it together with the flow, without a record.
-func (r *Run) conclude(s *step) ending {
+func (r *Run) conclude(s *runStep) ending {
 	if r.replays { // the attempt that ran them may have done so, or may yet, unless this one has the flow
 		if err := r.held(); err != nil {
 			return ending{open: err}
@@ -26,16 +26,16 @@ func (r *Run) conclude(s *step) ending {
 // attempt's claim holds, no later one has recorded the step or begun to undo; those before
 // an operator released the flow replay a step that this one ran, and so find that they
 // lost it. What is not committed so is recorded as every other step.
-func (r *Run) fuse(s *step) ending {
+func (r *Run) fuse(s *runStep) ending {
 	w := &work{step: s, most: r.flows.maxBytes}
 	var value, outcome json.RawMessage
-	done, err := r.claim.CompleteIn(verdict.Reconciler(), s.transactor, func(ctx context.Context) ([]byte, error) {
-		result, err := w.run(context.WithValue(ctx, keyKey{}, r.Key(s.name)))
+	done, err := seize.CompleteIn(r.claim, s.transactor, func(ctx context.Context) ([]byte, error) {
+		result, err := w.doStep(context.WithValue(ctx, keyKey{}, r.Key(s.name)))
 		if err != nil {
 			return nil, err
 		}
 		value = result.Value
-		outcome, err = json.Marshal(answer[json.RawMessage]{Version: answerVersion, Value: &value})
+		outcome, err = json.Marshal(recordedAnswer[json.RawMessage]{Version: answerVersion, Value: &value})
 		return outcome, err
 	})
 	switch {
@@ -58,7 +58,7 @@ func (r *Run) fuse(s *step) ending {
 }
 
 // record records the step as one that fails so, without its work.
-func (r *Run) record(s *step, failed error) ending {
+func (r *Run) record(s *runStep, failed error) ending {
 	s.work = func(context.Context) (json.RawMessage, error) { return nil, failed }
 	return r.once(s, false)
 }

@@ -46,7 +46,7 @@ func openTill(t *testing.T, l ledger, o *semel.Options) *till {
 			return 2 * amount, errors.Join(l.add(ctx, 10*amount), s.last(ctx))
 		})
 	})
-	s.flows = run(t, guard, &flow.Options{Transactor: l.transactor}, s.def)
+	s.flows = newFlows(t, guard, &flow.Options{Transactor: l.transactor}, s.def)
 	return s
 }
 
@@ -273,7 +273,7 @@ func TestFinishIsTheEnd(t *testing.T) {
 			_, err := flow.Finish(r, "points", 1, book)
 			return "", err
 		})
-		_, err := flow.Start(t.Context(), run(t, s.guard, &flow.Options{Transactor: l.transactor}, mistaken), mistaken, adasKey, 1)
+		_, err := flow.Start(t.Context(), newFlows(t, s.guard, &flow.Options{Transactor: l.transactor}, mistaken), mistaken, adasKey, 1)
 		if !isFailed(err) || !strings.Contains(err.Error(), "with int, and its result is string") {
 			t.Errorf("got %v, want a result of another type refused", err)
 		}
@@ -291,7 +291,7 @@ func TestFinishIsTheEnd(t *testing.T) {
 				return 3, err
 			})
 			for range 2 {
-				if got, err := flow.Start(t.Context(), run(t, s.guard, &flow.Options{Transactor: l.transactor}, def), def, adasKey, 1); err != nil || got != 2 {
+				if got, err := flow.Start(t.Context(), newFlows(t, s.guard, &flow.Options{Transactor: l.transactor}, def), def, adasKey, 1); err != nil || got != 2 {
 					t.Errorf("%s: got %d, %v, want the result of Finish", name, got, err)
 				}
 			}

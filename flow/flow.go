@@ -15,10 +15,10 @@ import (
 const (
 	// DefaultMaxAge is Options.MaxAge unless set.
 	DefaultMaxAge = 72 * time.Hour
-	// MaxSteps bounds the steps of one flow.
-	MaxSteps = 256
-	// MaxNameBytes bounds the name of a flow or a step.
-	MaxNameBytes = 64
+	// maxSteps bounds the steps of one flow.
+	maxSteps = 256
+	// maxNameBytes bounds the name of a flow or a step.
+	maxNameBytes = 64
 
 	// maxMaxAge bounds Options.MaxAge: twice of it is a duration.
 	maxMaxAge = 10 * 365 * 24 * time.Hour
@@ -131,7 +131,7 @@ func New(guard *semel.Guard, opts *Options, defs ...Defined) (*Flows, error) {
 			return nil, err
 		}
 	}
-	return f, f.open(guard, o.Background)
+	return f, f.makeGuards(guard, o.Background)
 }
 
 func (f *Flows) add(def Defined) error {
@@ -147,14 +147,14 @@ func (f *Flows) add(def Defined) error {
 }
 
 func checkName(what, name string) error {
-	if name == "" || len(name) > MaxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == ':' }) {
-		return fmt.Errorf("flow: the name of a %s needs 1 to %d printable ASCII characters without a colon, not %q", what, MaxNameBytes, name)
+	if name == "" || len(name) > maxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == ':' }) {
+		return fmt.Errorf("flow: the name of a %s needs 1 to %d printable ASCII characters without a colon, not %q", what, maxNameBytes, name)
 	}
 	return nil
 }
 
-// open makes the guards of flows and steps.
-func (f *Flows) open(guard *semel.Guard, background *operator.Unattended) error {
+// makeGuards makes the guards of flows and steps.
+func (f *Flows) makeGuards(guard *semel.Guard, background *operator.Unattended) error {
 	flows := guard.Policy()
 	if flows.MaxRun > maxMaxAge || flows.Lease > maxMaxAge {
 		return fmt.Errorf("flow: the guard's MaxRun or Lease is longer than %v", maxMaxAge)

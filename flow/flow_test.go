@@ -20,7 +20,7 @@ var errDown = errors.New("the service is down")
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	var all sync.WaitGroup
 	receipts := make([]receipt, 8)
 	for i := range receipts {
@@ -52,7 +52,7 @@ func TestOnce(t *testing.T) {
 // An error that is not final leaves the flow open; the next attempt runs what is missing, and only that.
 func TestGoesOn(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.points = func() error { return errDown }
 	_, err := s.start(t)
 	unfinished, ok := errors.AsType[*flow.Unfinished](err)
@@ -73,7 +73,7 @@ func TestGoesOn(t *testing.T) {
 // A final error undoes what was done, the last step first, and is everyone's answer.
 func TestUndo(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	var order []string
 	s.at = func(point string) {
 		if strings.HasPrefix(point, "after undo") || point == "after refund" {
@@ -97,7 +97,7 @@ func TestUndo(t *testing.T) {
 // A flow in which undoing stops half-way goes on undoing, and not forward.
 func TestUndoGoesOn(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.points = func() error { return semel.MarkFinal(errors.New("no such customer")) }
 	failing, refunds := true, 0
 	s.at = func(point string) {
@@ -129,7 +129,7 @@ func TestParked(t *testing.T) {
 	for name, verdict := range map[string]semel.State{"it happened": semel.StateCompleted, "it did not": semel.StateReleased, "it must not": semel.StateCancelled} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, shopOptions{})
+			s := openShop(t, shopOptions{})
 			s.charged = func() error { return errDown }
 			var parked *flow.Parked
 			for range 2 {
@@ -177,7 +177,7 @@ func TestFoundOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var s *shop
-			s = open(t, shopOptions{charge: options(&s)})
+			s = openShop(t, shopOptions{charge: options(&s)})
 			s.charged = func() error { return errDown }
 			s.startsUnfinished(t)
 			s.charged = func() error { return nil }
@@ -197,7 +197,7 @@ func isUnfinished(err error) bool {
 // After the callee has forgotten the key, another call would be a second charge.
 func TestCalleeForgets(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{charge: []flow.Option{flow.CalleeDedupes(time.Nanosecond)}})
+	s := openShop(t, shopOptions{charge: []flow.Option{flow.CalleeDedupes(time.Nanosecond)}})
 	s.charged = func() error { return errDown }
 	s.startsUnfinished(t)
 	s.clock.Advance(2 * time.Millisecond) // it counts milliseconds
@@ -237,7 +237,7 @@ func TestNotDeterministic(t *testing.T) {
 			t.Parallel()
 			var s *shop
 			first := true
-			s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+			s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 				if !first {
 					return receipt{}, second(r, s)
 				}
@@ -260,7 +260,7 @@ func TestNotDeterministic(t *testing.T) {
 // A flow that is too old is undone. What never ran gets a tombstone, so that a late process cannot run it.
 func TestTooOld(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.points = func() error { return errDown }
 	s.startsUnfinished(t)
 	s.clock.Advance(flow.DefaultMaxAge + time.Second)
@@ -286,7 +286,7 @@ func TestTooOld(t *testing.T) {
 // A flow whose process is gone is finished by the background, without its caller.
 func TestBackground(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{Options: flow.Options{Background: &operator.Unattended{Every: 20 * time.Millisecond, MinPause: time.Millisecond}}})
+	s := openShop(t, shopOptions{Options: flow.Options{Background: &operator.Unattended{Every: 20 * time.Millisecond, MinPause: time.Millisecond}}})
 	s.points = func() error { return errDown }
 	if err := flow.Accept(t.Context(), s.flows, s.order, adasKey, ada); err != nil {
 		t.Fatal(err)
@@ -303,10 +303,10 @@ func TestBackground(t *testing.T) {
 // A step in another database keeps its record there.
 func TestOn(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
+	other := openShop(t, shopOptions{})
 	failing := errDown
 	var s *shop
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		id, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders")))
 		if err != nil {
 			return receipt{}, err
@@ -342,10 +342,10 @@ func (s noTombstones) Settle(ctx context.Context, d semel.Digest, f semel.Fence,
 // As long as a late process can still run a step, nothing is undone.
 func TestLateWithoutTombstone(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
+	other := openShop(t, shopOptions{})
 	began := false
 	var s *shop
-	s = open(t, shopOptions{wrap: func(s semel.Store) semel.Store { return noTombstones{s} }, body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{wrap: func(s semel.Store) semel.Store { return noTombstones{s} }, body: func(r *flow.Run, in order) (receipt, error) {
 		if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
 			return receipt{}, err
 		}
@@ -369,7 +369,7 @@ func TestPassesOver(t *testing.T) {
 	t.Parallel()
 	var s *shop
 	failing := true
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		_, _ = flow.Tx(r, "insert order", in, func(ctx context.Context, in order) (int64, error) {
 			if failing {
 				return 0, errDown
@@ -393,7 +393,7 @@ func TestPassesOver(t *testing.T) {
 // A process that died while it wrote down when the flow began does not stop the next one.
 func TestOriginUnknown(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.points = func() error { return errDown }
 	s.startsUnfinished(t)
 	rec := s.record(t)
@@ -412,7 +412,7 @@ func TestOriginUnknown(t *testing.T) {
 // TestSteps: an operator sees the steps of a flow, and which of them is open.
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.charged = func() error { return errDown }
 	if _, err := s.start(t); err == nil {
 		t.Fatal("the flow is not parked")
@@ -445,7 +445,7 @@ func TestSteps(t *testing.T) {
 // A flow that no program can finish is resolved by its own record.
 func TestResolveTheFlow(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{})
+	s := openShop(t, shopOptions{})
 	s.charged = func() error { return errDown }
 	if _, err := s.start(t); err == nil {
 		t.Fatal("the flow is not parked")

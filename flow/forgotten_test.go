@@ -26,7 +26,7 @@ func TestFlowForgottenBeforeItsSteps(t *testing.T) {
 		_, err := flow.Call(r, "charge", 1, func(context.Context, int) (int, error) { return 0, semel.MarkFinal(errors.New("declined")) })
 		return "", err
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Log(err, orders, undone)
 	clock.Advance(144*time.Hour - 30*time.Second) // the order's step is forgotten, the others are not
@@ -54,7 +54,7 @@ func TestFlowForgottenBeforeItsStepsForward(t *testing.T) {
 			_, err := flow.Call(r, "charge", 1, func(context.Context, int) (int, error) { charges++; return 0, nil })
 			return "", err
 		})
-		f := run(t, g, nil, def)
+		f := newFlows(t, g, nil, def)
 		for range 2 {
 			if _, err := flow.Start(t.Context(), f, def, adasKey, 1); err != nil || orders != charges {
 				t.Errorf("%v later: %d orders, %d charges, %v", later, orders, charges, err)
@@ -81,7 +81,7 @@ func TestStepExpiresAfterTheTakeover(t *testing.T) {
 		_, err := flow.Call(r, "charge", 1, func(context.Context, int) (int, error) { return 0, semel.MarkReleased(errDown) })
 		return "", err
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Log(err)
 	clock.Advance(144*time.Hour - time.Second)
@@ -117,7 +117,7 @@ func TestDedupesInAnOldFlow(t *testing.T) {
 				}
 				return flow.Call(r, "ship", 1, try, dedupes)
 			})
-			f := run(t, g, nil, def)
+			f := newFlows(t, g, nil, def)
 			start := func() error { _, err := flow.Start(t.Context(), f, def, adasKey, 1); return err }
 			if err := start(); !isUnfinished(err) {
 				t.Fatalf("got %v, want it unfinished", err)

@@ -51,10 +51,10 @@ func (f *front) receive(ctx context.Context, i int) error {
 	switch i % 3 {
 	case 0:
 		_, err := semel.DoTx(ctx, f.guard, f.store.Transactor(), semel.Key{Scope: "front", Name: key}, semel.Fingerprint{},
-			func(ctx context.Context) (int, error) { return i, f.note(ctx, i) })
+			func(ctx context.Context) (int, error) { return i, f.insertMail(ctx, i) })
 		return err
 	case 1:
-		v := f.messages.HandleTx(ctx, f.store.Transactor(), inbox.Message{ID: key, Deliveries: 1}, func(ctx context.Context, _ inbox.Message) error { return f.note(ctx, i) })
+		v := f.messages.HandleTx(ctx, f.store.Transactor(), inbox.Message{ID: key, Deliveries: 1}, func(ctx context.Context, _ inbox.Message) error { return f.insertMail(ctx, i) })
 		if v.Act != inbox.Ack {
 			return fmt.Errorf("%v: %w", v.Reason, v.Err)
 		}
@@ -64,7 +64,7 @@ func (f *front) receive(ctx context.Context, i int) error {
 	r.Header.Set("Idempotency-Key", key)
 	answer := httptest.NewRecorder()
 	f.web.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if f.note(r.Context(), i) != nil {
+		if f.insertMail(r.Context(), i) != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})).ServeHTTP(answer, r)
@@ -74,8 +74,8 @@ func (f *front) receive(ctx context.Context, i int) error {
 	return nil
 }
 
-// note writes the row of the handler, in whose transaction no flow starts.
-func (f *front) note(ctx context.Context, i int) error {
+// insertMail writes the row of the handler, in whose transaction no flow starts.
+func (f *front) insertMail(ctx context.Context, i int) error {
 	if _, err := flow.Start(ctx, f.flows, f.order, numbered(i), ada); err == nil {
 		return errors.New("a flow ran in a transaction")
 	}

@@ -33,7 +33,7 @@ func TestMistakes(t *testing.T) {
 		},
 		"too many": {
 			func(r *flow.Run) (err error) {
-				for i := 0; err == nil && i <= flow.MaxSteps; i++ {
+				for i := 0; err == nil && i <= 256; i++ {
 					err = call(r, strconv.Itoa(i))
 				}
 				return err
@@ -161,7 +161,7 @@ func TestResultTooLarge(t *testing.T) {
 		_, err := flow.Call(r, "ask", 1, large)
 		return receipt{}, err
 	}
-	_, err := open(t, small).start(t)
+	_, err := openShop(t, small).start(t)
 	if _, ok := errors.AsType[*flow.Parked](err); !ok || !strings.Contains(err.Error(), "1002 bytes, and 500 can be kept") {
 		t.Errorf("got %v, want it parked", err)
 	}
@@ -169,7 +169,7 @@ func TestResultTooLarge(t *testing.T) {
 		_, err := flow.Tx(r, "write", 1, large)
 		return receipt{}, err
 	}
-	_, err = open(t, small).start(t)
+	_, err = openShop(t, small).start(t)
 	if _, ok := errors.AsType[*flow.Failed](err); !ok || !strings.Contains(err.Error(), "1002 bytes, and 500 can be kept") {
 		t.Errorf("got %v, want it failed", err)
 	}
@@ -180,7 +180,7 @@ func TestEach(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	fail := errDown
-	s := open(t, shopOptions{body: func(r *flow.Run, _ order) (receipt, error) {
+	s := openShop(t, shopOptions{body: func(r *flow.Run, _ order) (receipt, error) {
 		got, err := flow.Each(r, "reserve", []string{"tea", "cup", "pot"}, func(name, item string) (string, error) {
 			return flow.Call(r, name, item, func(context.Context, string) (string, error) {
 				if item == "pot" && fail != nil {
@@ -205,7 +205,7 @@ func TestEach(t *testing.T) {
 func TestNothingBegan(t *testing.T) {
 	t.Parallel()
 	failing := true
-	s := open(t, shopOptions{body: func(*flow.Run, order) (receipt, error) {
+	s := openShop(t, shopOptions{body: func(*flow.Run, order) (receipt, error) {
 		if failing {
 			return receipt{}, errDown
 		}
@@ -223,7 +223,7 @@ func TestNothingBegan(t *testing.T) {
 // A flow whose steps may be forgotten does not go on, forward or backward.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
-	s := open(t, shopOptions{policy: semel.Policy{Retention: time.Millisecond, UnknownRetention: 1000 * time.Hour}})
+	s := openShop(t, shopOptions{policy: semel.Policy{Retention: time.Millisecond, UnknownRetention: 1000 * time.Hour}})
 	s.points = func() error { return errDown }
 	s.startsUnfinished(t)
 	s.clock.Advance(2*flow.DefaultMaxAge + time.Second)

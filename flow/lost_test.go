@@ -35,7 +35,7 @@ func TestLargeFinal(t *testing.T) {
 			return "", semel.MarkFinal(errors.New(strings.Repeat("x", 600)))
 		})
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	if !isUnfinished(err) {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestFormerHolderUndoes(t *testing.T) {
 			return "paid", nil
 		}, flow.CalleeDedupes(time.Hour))
 	})
-	f1, f2 := run(t, g, nil, def), run(t, g2, nil, def)
+	f1, f2 := newFlows(t, g, nil, def), newFlows(t, g2, nil, def)
 	got, _ := whileAsleep(t, def, f1, f2, asleep, awake, func() { clock.Advance(time.Minute) })
 	if orders.Load() != 1 {
 		t.Errorf("the flow succeeded with %q, and there are %d orders", got, orders.Load())
@@ -117,7 +117,7 @@ func TestVerdictForgotten(t *testing.T) {
 			g, _, clock := inMemory(t, semel.Options{}, nil) // all defaults
 			charges := 0
 			def := chargeOnce(&charges)
-			f := run(t, g, nil, def)
+			f := newFlows(t, g, nil, def)
 			_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 			p, ok := errors.AsType[*flow.Parked](err)
 			if !ok {
@@ -160,7 +160,7 @@ func TestVerdictFails(t *testing.T) {
 				}
 				return 1, down
 			})
-			f := run(t, g, nil, def)
+			f := newFlows(t, g, nil, def)
 			if _, err := flow.Start(t.Context(), f, def, adasKey, 1); !isUnfinished(err) {
 				t.Fatalf("got %v, want it unfinished", err)
 			}
@@ -208,7 +208,7 @@ func TestCommitLost(t *testing.T) {
 	t.Parallel()
 	var s *shop
 	var down atomic.Bool
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		id, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.On(s.guard, lostTransactor{s.store.Transactor(), &down}))
 		return receipt{Order: id}, err
 	}})
@@ -258,8 +258,8 @@ func TestTombstoneUnfinished(t *testing.T) {
 					return fails != nil && (store == other.store || d == s.step(2)) && (*fails)(to)
 				}}
 			}
-			other = open(t, shopOptions{wrap: wrap, timeout: 50 * time.Millisecond})
-			s = open(t, shopOptions{
+			other = openShop(t, shopOptions{wrap: wrap, timeout: 50 * time.Millisecond})
+			s = openShop(t, shopOptions{
 				wrap: wrap, timeout: 50 * time.Millisecond,
 				body: func(r *flow.Run, in order) (receipt, error) {
 					if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
@@ -302,7 +302,7 @@ func TestCancelledUndoIsListed(t *testing.T) {
 		}
 		return "", semel.MarkFinal(errors.New("no"))
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	p, ok := errors.AsType[*flow.Parked](err)
 	if !ok {
@@ -326,7 +326,7 @@ func TestAcceptPanics(t *testing.T) {
 	if os.Getenv(panicVar) != "" {
 		g, _, _ := inMemory(t, semel.Options{}, nil)
 		def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) { panic("a bug") })
-		f := run(t, g, &flow.Options{Background: &operator.Unattended{}}, def)
+		f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{}}, def)
 		_ = flow.Accept(t.Context(), f, def, adasKey, 1)
 		_ = g.Shutdown(t.Context())
 		return
@@ -350,7 +350,7 @@ func TestAcceptAndShutdown(t *testing.T) {
 		})
 		return "", err
 	})
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Millisecond}}, def)
+	f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Millisecond}}, def)
 	if err := flow.Accept(t.Context(), f, def, adasKey, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestForeignReconciliation(t *testing.T) {
 	g, _, clock := inMemory(t, semel.Options{Policy: own}, nil)
 	charges := 0
 	def := chargeOnce(&charges)
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
 	records, err := operator.New(g, nil)
 	if err != nil {
@@ -411,7 +411,7 @@ func TestConcurrentSteps(t *testing.T) {
 		}
 		return flow.Call(r, "d", 1, func(context.Context, int) (string, error) { return "done", nil })
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Log(err, n)
 	concurrent, undoDown = false, false

@@ -50,7 +50,7 @@ func TestNeverRan(t *testing.T) {
 	g, clock := lostClaim(t)
 	var down atomic.Bool
 	def := ship(&down)
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	if _, err := flow.Start(t.Context(), f, def, adasKey, 1); !isUnfinished(err) {
 		t.Fatalf("got %v, want it unfinished", err)
 	}
@@ -67,7 +67,7 @@ func TestNeverRanAccept(t *testing.T) {
 	g, clock := lostClaim(t)
 	var down atomic.Bool
 	def := ship(&down)
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
+	f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
 	if err := flow.Accept(t.Context(), f, def, adasKey, 1); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestUntypedNumbersKeepTheirDigits(t *testing.T) {
 			return made, fails
 		}, flow.CalleeDedupes(time.Hour))
 	})
-	f := run(t, remembering(t, semel.Policy{}), nil, def)
+	f := newFlows(t, remembering(t, semel.Policy{}), nil, def)
 	start := func() (object, error) {
 		return flow.Start(t.Context(), f, def, adasKey, object{"id": int64(1<<53 + 1)})
 	}

@@ -55,7 +55,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			t.Parallel()
 			var s *shop
 			bug := true
-			s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+			s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 				if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1)); err != nil {
 					return receipt{}, err
 				}
@@ -90,7 +90,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 func TestErrorThatPanics(t *testing.T) {
 	t.Parallel()
 	var failure error = broken{}
-	s := open(t, shopOptions{body: func(*flow.Run, order) (receipt, error) { return receipt{Order: 1}, failure }})
+	s := openShop(t, shopOptions{body: func(*flow.Run, order) (receipt, error) { return receipt{Order: 1}, failure }})
 	func() {
 		defer func() {
 			if cause := recover(); cause != "a bug" {

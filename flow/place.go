@@ -53,8 +53,8 @@ const elsewhere = `"in another database"`
 // mark records, in the database of the flow, that a step runs in another one. The marker takes the number of the step, so
 // that tombstones and changed functions meet it there. It names the database, so that a release that moves the step is
 // refused. The step begins only once its marker is recorded, so writing that twice does no harm.
-func (r *Run) mark(s *step, late bool) ending {
-	m := &step{
+func (r *Run) mark(s *runStep, late bool) ending {
+	m := &runStep{
 		settings: settings{base: r.flows.steps, ask: again}, name: s.name, input: s.input, key: s.key,
 		decode: func(value json.RawMessage) error {
 			if string(value) != elsewhere {

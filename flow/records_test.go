@@ -35,7 +35,7 @@ func inMemory(t *testing.T, o semel.Options, wrap func(semel.Store) semel.Store)
 	return guard, store, c
 }
 
-func run[In, Out any](t *testing.T, g *semel.Guard, o *flow.Options, d *flow.Definition[In, Out]) *flow.Flows {
+func newFlows[In, Out any](t *testing.T, g *semel.Guard, o *flow.Options, d *flow.Definition[In, Out]) *flow.Flows {
 	t.Helper()
 	f, err := flow.New(g, o, d)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestFinalNotRecordedUndoesAndThenGoesForward(t *testing.T) {
 		}
 		return "shipped", nil
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	down.Store(true)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Logf("first attempt: %v; order %d stock %d", err, order, stock)
@@ -161,7 +161,7 @@ func TestLateWithFunctionError(t *testing.T) {
 		}
 		return "", errDown
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
 	for range 3 {
 		clock.Advance(30 * time.Hour)
@@ -189,7 +189,7 @@ func TestForeignErrors(t *testing.T) {
 			}
 			return "", semel.MarkFinal(errors.New("no"))
 		})
-		f := run(t, g, nil, def)
+		f := newFlows(t, g, nil, def)
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		if x, ok := errors.AsType[*flow.Failed](err); ok {
 			t.Errorf("the refund failed, and the answer is %v", x)
@@ -203,7 +203,7 @@ func TestForeignErrors(t *testing.T) {
 				return "", semel.MarkUnknown(errors.Join(errDown, &semel.FinalError{Message: "of another intent"}))
 			})
 		})
-		f := run(t, g, nil, def)
+		f := newFlows(t, g, nil, def)
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		rec, _ := g.Lookup(t.Context(), stepKey("1"))
 		if x, ok := errors.AsType[*flow.Failed](err); ok {
@@ -218,7 +218,7 @@ func TestForeignErrors(t *testing.T) {
 				return "", errors.Join(errDown, semel.ErrCancelled)
 			})
 		})
-		f := run(t, g, nil, def)
+		f := newFlows(t, g, nil, def)
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		rec, _ := g.Lookup(t.Context(), stepKey("1"))
 		if x, ok := errors.AsType[*flow.Failed](err); ok {
@@ -240,7 +240,7 @@ func TestResultAtTheBound(t *testing.T) {
 		}
 		return receipt{}, err
 	}
-	s := open(t, small)
+	s := openShop(t, small)
 	_, err := s.start(t)
 	t.Log(err)
 	if _, err = s.start(t); err != nil {
@@ -263,7 +263,7 @@ func TestUndoKeyCollides(t *testing.T) {
 		}
 		return "", semel.MarkFinal(errors.New("no"))
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
 	if keys["undo"] == keys["step"] {
 		t.Errorf("the Undo of charge and the step \"undo charge\" send one key %.8s: a callee that dedupes skips the Undo", keys["undo"])
@@ -294,15 +294,15 @@ func TestRetriesUseUpTheBackground(t *testing.T) {
 			return "shipped", nil
 		})
 	})
-	f := run(t, g, nil, def) // the callers' process
-	f2 := run(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
+	f := newFlows(t, g, nil, def) // the callers' process
+	f2 := newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
 	_, _ = flow.Start(t.Context(), f2, def, adasKey, 1)
 	for range 1001 {
 		clock.Advance(time.Second)
 		_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
 	}
 	down.Store(false)
-	_ = run(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
+	_ = newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
 	clock.Advance(time.Hour) // the longest pause
 	becomes(t, g, clock, semel.StateCompleted)
 }
@@ -313,7 +313,7 @@ func TestAcceptDoesNotWait(t *testing.T) {
 	g, _, _ := inMemory(t, semel.Options{Policy: semel.Policy{Wait: time.Hour}}, nil)
 	end := make(chan struct{})
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) { <-end; return "", nil })
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{}}, def)
+	f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{}}, def)
 	defer close(end)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -335,7 +335,7 @@ func TestAnswerNotKept(t *testing.T) {
 	def := flow.Define("buy", func(r *flow.Run, _ int) (float64, error) {
 		return math.NaN(), placeOrder(r, &order)
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	for range 2 { // the second one is late
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		if _, ok := errors.AsType[*flow.Parked](err); !ok || order.Load() != 1 {
@@ -362,8 +362,8 @@ func TestParkedDigestWhileRotating(t *testing.T) {
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
 		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) { return "", errDown })
 	})
-	_, _ = flow.Start(t.Context(), run(t, g1, nil, def), def, adasKey, 1)
-	_, err = flow.Start(t.Context(), run(t, g2, nil, def), def, adasKey, 1)
+	_, _ = flow.Start(t.Context(), newFlows(t, g1, nil, def), def, adasKey, 1)
+	_, err = flow.Start(t.Context(), newFlows(t, g2, nil, def), def, adasKey, 1)
 	p, ok := errors.AsType[*flow.Parked](err)
 	if !ok {
 		t.Fatal(err)
@@ -402,7 +402,7 @@ func TestNilInput(t *testing.T) {
 			return nil, nil
 		}, flow.Undo(func(context.Context, *int) error { return nil }))
 	})
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
+	f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, nil)
 	t.Log(err)
 	down.Store(false)
@@ -424,7 +424,7 @@ func TestSealed(t *testing.T) {
 		}
 		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) { charges++; return "paid", nil })
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	if _, err := flow.Start(t.Context(), f, def, adasKey, 1); !isUnfinished(err) {
 		t.Fatalf("got %v, want undoing unfinished", err)
 	}

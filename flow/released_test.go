@@ -23,7 +23,7 @@ func TestReleasedByAnOperator(t *testing.T) {
 		}
 		return "shipped", nil
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
 	clock.Advance(73 * time.Hour)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)

@@ -69,7 +69,7 @@ func TestTransportSendsAStepOnce(t *testing.T) {
 					return "shipped", semel.Happened, nil
 				}))
 			})
-			f := run(t, remembering(t, semel.Policy{}), nil, ship)
+			f := newFlows(t, remembering(t, semel.Policy{}), nil, ship)
 			for range 2 {
 				if got, err := flow.Start(t.Context(), f, ship, adasKey, "order"); err == nil && got != "shipped" {
 					t.Errorf("got %q, %v", got, err)

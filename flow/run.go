@@ -33,7 +33,7 @@ type Run struct {
 	names   map[string]bool
 	number  int             // of the last step that was begun
 	behind  semel.Key       // of the record that was settled before the present step began
-	done    []*step         // in their order
+	done    []*runStep      // in their order
 	open    error           // the first step that did not end: *Unfinished or *Parked
 	sealing bool            // undoing may have begun
 	undoing bool            // an attempt before has begun to undo
@@ -73,8 +73,8 @@ func (r *Run) untouched() bool {
 	return r.number == 0 && !r.sealing && r.claim.Attempt() == 1 && !r.flows.background
 }
 
-// step is one step of a run.
-type step struct {
+// runStep is one step of a run.
+type runStep struct {
 	settings
 
 	name   string
@@ -95,7 +95,7 @@ type kept struct {
 }
 
 // do runs the step, or replays it, or refuses it.
-func (r *Run) do(s *step) error {
+func (r *Run) do(s *runStep) error {
 	if err := r.enter(s); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ type ending struct {
 }
 
 // enter takes the turn of the next step.
-func (r *Run) enter(s *step) error {
+func (r *Run) enter(s *runStep) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running && r.open == nil {
@@ -166,12 +166,12 @@ func (r *Run) enter(s *step) error {
 }
 
 // admit checks the step against the bounds and those before it.
-func (r *Run) admit(s *step) error {
+func (r *Run) admit(s *runStep) error {
 	switch {
 	case r.names[s.name]:
 		return fmt.Errorf("two steps are named %q: use Each, or another name", s.name)
-	case r.number == MaxSteps:
-		return fmt.Errorf("step %q is one more than the %d that a flow may have", s.name, MaxSteps)
+	case r.number == maxSteps:
+		return fmt.Errorf("step %q is one more than the %d that a flow may have", s.name, maxSteps)
 	case r.result != nil:
 		return fmt.Errorf("step %q follows Finish, which ends the flow", s.name)
 	case s.last && s.returns != r.returns:
@@ -192,7 +192,7 @@ func (r *Run) admit(s *step) error {
 
 // once runs the step as an intent of its own, or replays it. late steps are not
 // begun.
-func (r *Run) once(s *step, late bool) ending {
+func (r *Run) once(s *runStep, late bool) ending {
 	guard, err := r.guard(s, late)
 	if err != nil {
 		return r.unfinished(s, err)
@@ -205,9 +205,9 @@ func (r *Run) once(s *step, late bool) ending {
 	case late:
 		result, err = r.stop(ctx, guard, s, fp, w)
 	case s.tx:
-		result, err = semel.DoTx(ctx, guard, s.transactor, s.key, fp, w.run)
+		result, err = semel.DoTx(ctx, guard, s.transactor, s.key, fp, w.doStep)
 	default:
-		result, err = semel.Do(ctx, guard, s.key, fp, w.run)
+		result, err = semel.Do(ctx, guard, s.key, fp, w.doStep)
 	}
 	r.replays = r.replays || !w.ran
 	if err != nil {
@@ -225,7 +225,7 @@ func (r *Run) once(s *step, late bool) ending {
 
 // guard returns the guard for the step: its database, and what it does with an
 // unknown outcome.
-func (r *Run) guard(s *step, late bool) (*semel.Guard, error) {
+func (r *Run) guard(s *runStep, late bool) (*semel.Guard, error) {
 	p := r.policy
 	p.UnknownOnError = !s.tx
 	if s.ask != nil || s.dedupes > 0 {
@@ -239,7 +239,7 @@ func (r *Run) guard(s *step, late bool) (*semel.Guard, error) {
 
 // stop leaves a tombstone for a step that must not begin any more, and deals with one that began as
 // any attempt does.
-func (r *Run) stop(ctx context.Context, guard *semel.Guard, s *step, fp semel.Fingerprint, w *work) (result kept, err error) {
+func (r *Run) stop(ctx context.Context, guard *semel.Guard, s *runStep, fp semel.Fingerprint, w *work) (result kept, err error) {
 	rec, err := s.base.Lookup(ctx, s.key)
 	switch {
 	case errors.Is(err, semel.ErrNotFound), err == nil && rec.Fingerprint == semel.Fingerprint{}:
@@ -255,7 +255,7 @@ func (r *Run) stop(ctx context.Context, guard *semel.Guard, s *step, fp semel.Fi
 
 // bury leaves a tombstone. Its claim has no fingerprint, by which the next attempt knows that a
 // process which died with it did nothing else.
-func (r *Run) bury(ctx context.Context, s *step, w *work) error {
+func (r *Run) bury(ctx context.Context, s *runStep, w *work) error {
 	p := r.policy
 	p.OnUnknown, p.Reconcile = semel.Reconcile, func(context.Context, semel.Record) (semel.Reconciliation, error) {
 		return semel.Reconciliation{Verdict: semel.NotHappened}, nil
@@ -269,7 +269,7 @@ func (r *Run) bury(ctx context.Context, s *step, w *work) error {
 }
 
 // reconcile finds out about a call whose attempt ended without an answer.
-func (r *Run) reconcile(ctx context.Context, s *step, before *semel.Record, late bool) (semel.Reconciliation, error) {
+func (r *Run) reconcile(ctx context.Context, s *runStep, before *semel.Record, late bool) (semel.Reconciliation, error) {
 	var found semel.Reconciliation
 	if s.ask != nil {
 		value, verdict, err := s.ask(ctx)
@@ -331,7 +331,7 @@ func (r *Run) since(ctx context.Context, before *semel.Record) (time.Time, error
 
 // end says what the error of a step means for the flow. Only what is recorded is
 // final: whatever else happened, another attempt may find it otherwise.
-func (r *Run) end(s *step, w *work, err error) ending {
+func (r *Run) end(s *runStep, w *work, err error) ending {
 	switch {
 	case w.stopped:
 		return ending{final: &semel.FinalError{Message: w.note}, cancelled: true, late: true}
@@ -353,7 +353,7 @@ func (r *Run) end(s *step, w *work, err error) ending {
 
 // refused says what it means that the guard neither ran the step nor replayed a
 // result.
-func (r *Run) refused(s *step, err error) ending {
+func (r *Run) refused(s *runStep, err error) ending {
 	if final, ok := errors.AsType[*semel.FinalError](err); ok {
 		return ending{final: final}
 	}
@@ -373,7 +373,7 @@ func (r *Run) refused(s *step, err error) ending {
 	return r.unfinished(s, err)
 }
 
-func (r *Run) unfinished(s *step, err error) ending {
+func (r *Run) unfinished(s *runStep, err error) ending {
 	after := retryUnfinished
 	if e, ok := errors.AsType[*semel.Error](err); ok && e.RetryAfter > 0 {
 		after = e.RetryAfter
@@ -383,7 +383,7 @@ func (r *Run) unfinished(s *step, err error) ending {
 
 // parked names the record that an operator resolves: that of the step, or that of
 // the flow where the step's is settled.
-func (r *Run) parked(s *step, err error) ending {
+func (r *Run) parked(s *runStep, err error) ending {
 	digest := s.base.Digest(s.key)
 	if refusal, ok := errors.AsType[*semel.Error](err); ok {
 		digest = refusal.Digest

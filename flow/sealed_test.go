@@ -73,7 +73,7 @@ func TestSuccessIgnoresSeal(t *testing.T) {
 			}
 			return "shipped", nil
 		})
-		f := run(t, g, nil, def)
+		f := newFlows(t, g, nil, def)
 		_, _ = flow.Start(t.Context(), f, def, adasKey, 1)
 		clock.Advance(73 * time.Hour)
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
@@ -90,10 +90,10 @@ func TestSuccessIgnoresSeal(t *testing.T) {
 // The seal lies in the flow's store, a step of On in another one.
 func TestSealDoesNotSeeOn(t *testing.T) {
 	t.Parallel()
-	other := open(t, shopOptions{})
+	other := openShop(t, shopOptions{})
 	var s *shop
 	attempt := 0
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		attempt++
 		if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
 			return receipt{}, err
@@ -134,7 +134,7 @@ func TestRecoveredPanic(t *testing.T) {
 			}()
 			return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) { charges++; panic("after the charge") })
 		})
-		f := run(t, g, nil, def)
+		f := newFlows(t, g, nil, def)
 		got, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		rec, _ := g.Lookup(t.Context(), stepKey("1"))
 		if !isOpen(err) {
@@ -158,7 +158,7 @@ func TestStepOutlivesTheFunction(t *testing.T) {
 		<-began
 		return "", semel.MarkFinal(errors.New("the service takes too long"))
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	close(end)
 	<-ended
@@ -227,7 +227,7 @@ func TestBackgroundForgetsTheFlowFirst(t *testing.T) {
 			return "shipped", nil
 		})
 	})
-	f := run(t, g, &flow.Options{Background: &operator.Unattended{Every: 2 * time.Millisecond}}, def)
+	f := newFlows(t, g, &flow.Options{Background: &operator.Unattended{Every: 2 * time.Millisecond}}, def)
 	if err := flow.Accept(t.Context(), f, def, adasKey, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -279,8 +279,8 @@ func TestAcceptedAndReleased(t *testing.T) {
 	g2 := another(t, store, semel.Policy{})
 	var ran atomic.Int32
 	def := flow.Define("buy", func(*flow.Run, int) (int, error) { ran.Add(1); return 1, nil })
-	f1 := run(t, g1, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
-	f2 := run(t, g2, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
+	f1 := newFlows(t, g1, &flow.Options{Background: &operator.Unattended{Every: time.Hour}}, def)
+	f2 := newFlows(t, g2, &flow.Options{Background: &operator.Unattended{Every: 5 * time.Millisecond}}, def)
 	one := make(chan error)
 	go func() { one <- flow.Accept(t.Context(), f1, def, adasKey, 1) }()
 	<-stored
@@ -319,7 +319,7 @@ func TestStoppedThenForward(t *testing.T) {
 		_, err = flow.Call(r, "post", 1, func(context.Context, int) (int, error) { posts.Add(1); return 1, nil })
 		return "posted", err
 	})
-	f1, f2 := run(t, g, nil, def), run(t, g2, nil, def)
+	f1, f2 := newFlows(t, g, nil, def), newFlows(t, g2, nil, def)
 	_, err := whileAsleep(t, def, f1, f2, asleep, awake, func() { clock.Advance(73 * time.Hour) })
 	if isFailed(err) && posts.Load() != 0 {
 		t.Errorf("%v for all; orders %d, posts %d", err, orders.Load(), posts.Load())
@@ -352,7 +352,7 @@ func TestSealUnknown(t *testing.T) {
 		}
 		return "", semel.MarkFinal(errors.New("no"))
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 	t.Log(err)
 	clock.Advance(time.Minute)
@@ -392,7 +392,7 @@ func TestReleasedWithASeal(t *testing.T) {
 		}
 		return flow.Call(r, "charge", amount, func(context.Context, int) (string, error) { return "paid", nil })
 	})
-	f := run(t, g, nil, def)
+	f := newFlows(t, g, nil, def)
 	_, err := flow.Start(t.Context(), f, def, adasKey, -1)
 	t.Log(err)
 	lost = false
@@ -423,7 +423,7 @@ func TestFormerHolderLate(t *testing.T) {
 		}
 		return "ordered", nil
 	})
-	f1, f2 := run(t, g, nil, def), run(t, g2, nil, def)
+	f1, f2 := newFlows(t, g, nil, def), newFlows(t, g2, nil, def)
 	_, err := flow.Start(t.Context(), f1, def, adasKey, 1)
 	t.Log(err)
 	clock.Advance(73 * time.Hour)
@@ -446,7 +446,7 @@ func TestFinalNotRecordedIsOpen(t *testing.T) {
 	def := flow.Define("buy", func(r *flow.Run, _ int) (string, error) {
 		return flow.Call(r, "charge", 1, func(context.Context, int) (string, error) { return "", semel.MarkFinal(errors.New("declined")) })
 	})
-	if _, err := flow.Start(t.Context(), run(t, g, nil, def), def, adasKey, 1); !isUnfinished(err) {
+	if _, err := flow.Start(t.Context(), newFlows(t, g, nil, def), def, adasKey, 1); !isUnfinished(err) {
 		t.Errorf("got %v, want it unfinished", err)
 	}
 }

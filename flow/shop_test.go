@@ -97,7 +97,7 @@ func newShop(ctx context.Context, folder string, o shopOptions) (*shop, error) {
 	if s.guard, err = semel.New(records, &semel.Options{Policy: o.policy, StoreTimeout: o.timeout}); err != nil {
 		return nil, err
 	}
-	body := func(r *flow.Run, in order) (receipt, error) { return s.run(r, in, o.charge) }
+	body := func(r *flow.Run, in order) (receipt, error) { return s.runOrder(r, in, o.charge) }
 	if o.body != nil {
 		body = o.body
 	}
@@ -117,8 +117,8 @@ func (s *shop) close() {
 	_ = s.service.Close()
 }
 
-// run is the flow: insert the order, take the stock, charge the card, add points.
-func (s *shop) run(r *flow.Run, in order, found []flow.Option) (receipt, error) {
+// runOrder is the flow: insert the order, take the stock, charge the card, add points.
+func (s *shop) runOrder(r *flow.Run, in order, found []flow.Option) (receipt, error) {
 	s.at("begun")
 	id, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders")))
 	if err != nil {
@@ -261,7 +261,7 @@ var (
 	none = books{}
 )
 
-func open(t *testing.T, o shopOptions) *shop {
+func openShop(t *testing.T, o shopOptions) *shop {
 	t.Helper()
 	return openIn(t, t.TempDir(), o)
 }

@@ -207,7 +207,7 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 		}
 	}
 	if err == nil && !r.stopped && !r.undoing {
-		if outcome, err = json.Marshal(answer[Out]{Version: answerVersion, Value: &out}); err == nil {
+		if outcome, err = json.Marshal(recordedAnswer[Out]{Version: answerVersion, Value: &out}); err == nil {
 			return outcome, nil
 		}
 		err = fmt.Errorf("%w: its result cannot be kept: %w", semel.ErrNotKept, err)
@@ -234,20 +234,20 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 	if failed.Undone, err = r.undo(); err != nil {
 		return nil, err
 	}
-	return json.Marshal(answer[Out]{Version: answerVersion, Failed: failed})
+	return json.Marshal(recordedAnswer[Out]{Version: answerVersion, Failed: failed})
 }
 
 const answerVersion = 1
 
-// answer tells how a flow ended, as its record keeps it.
-type answer[Out any] struct {
+// recordedAnswer tells how a flow ended, as its record keeps it.
+type recordedAnswer[Out any] struct {
 	Version int     `json:"flow"`
 	Value   *Out    `json:"value,omitempty"`
 	Failed  *Failed `json:"failed,omitempty"`
 }
 
 func decodeAnswer[Out any](outcome json.RawMessage) (out Out, err error) {
-	var a answer[Out]
+	var a recordedAnswer[Out]
 	if err := envelope.Decode(outcome, &a); err != nil {
 		return out, fmt.Errorf("flow: decode the recorded answer: %w", err)
 	}

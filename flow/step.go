@@ -20,7 +20,7 @@ import (
 // The name is unique within the flow. in holds what the step depends on: another attempt
 // that asks for something else is refused.
 func Tx[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (Out, error), opts ...Option) (Out, error) {
-	s := step{settings: settings{base: r.flows.steps, transactor: r.flows.transactor, tx: true}}
+	s := runStep{settings: settings{base: r.flows.steps, transactor: r.flows.transactor, tx: true}}
 	return perform(r, &s, name, in, fn, opts)
 }
 
@@ -30,7 +30,7 @@ func Tx[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (O
 // with the answer of the flow, without a record of its own: one record and one commit less.
 // A fn that ends the transaction by SQL of its own parks the flow.
 func Finish[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (Out, error)) (Out, error) {
-	s := step{settings: settings{base: r.flows.steps, transactor: r.flows.transactor, tx: true, last: true}}
+	s := runStep{settings: settings{base: r.flows.steps, transactor: r.flows.transactor, tx: true, last: true}}
 	return perform(r, &s, name, in, fn, nil)
 }
 
@@ -40,7 +40,7 @@ func Finish[In, Out any](r *Run, name string, in In, fn func(context.Context, In
 // later attempt finds out. Name and in are those of [Tx]. A call that happened, and whose
 // result cannot be kept, parks the flow with [semel.ErrNotKept].
 func Call[In, Out any](r *Run, name string, in In, fn func(context.Context, In) (Out, error), opts ...Option) (Out, error) {
-	s := step{settings: settings{base: r.flows.steps}}
+	s := runStep{settings: settings{base: r.flows.steps}}
 	return perform(r, &s, name, in, fn, opts)
 }
 
@@ -58,7 +58,7 @@ func Each[In, Out any](r *Run, name string, ins []In, step func(name string, in 
 	return outs, nil
 }
 
-func perform[In, Out any](r *Run, s *step, name string, in In, fn func(context.Context, In) (Out, error), opts []Option) (out Out, err error) {
+func perform[In, Out any](r *Run, s *runStep, name string, in In, fn func(context.Context, In) (Out, error), opts []Option) (out Out, err error) {
 	s.name = name
 	if s.input, err = json.Marshal(in); err != nil {
 		return out, semel.MarkFinal(fmt.Errorf("flow %s: the input of step %q cannot be kept: %w", r.flow, name, err))

@@ -34,7 +34,7 @@ func Steps(ctx context.Context, guard *semel.Guard, flow *semel.Record) ([]Step,
 	}
 	scope := stepScope(semel.Key{Scope: flow.Scope, Name: flow.Name})
 	var steps, undone []Step
-	for number, missing := 1, 0; number <= MaxSteps && missing < missingSteps; number++ {
+	for number, missing := 1, 0; number <= maxSteps && missing < missingSteps; number++ {
 		name := strconv.Itoa(number)
 		step, err := stepAt(ctx, guard, semel.Key{Scope: scope, Name: name})
 		if errors.Is(err, semel.ErrNotFound) {
@@ -72,7 +72,7 @@ func Outcome(rec *semel.Record, result any) ([]byte, error) {
 	}
 	raw := json.RawMessage(value)
 	if _, ok := flowOf(rec.Scope); ok {
-		return json.Marshal(answer[json.RawMessage]{Version: answerVersion, Value: &raw})
+		return json.Marshal(recordedAnswer[json.RawMessage]{Version: answerVersion, Value: &raw})
 	}
 	if strings.HasPrefix(rec.Scope, verdict.StepScopes) {
 		return semel.OutcomeOf(kept{Value: raw})

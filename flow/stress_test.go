@@ -73,7 +73,7 @@ func TestStress(t *testing.T) {
 		return "ok", nil
 	})
 	bg := &flow.Options{MaxAge: 1000 * time.Hour, Background: &operator.Unattended{Every: 2 * time.Millisecond, MinPause: time.Millisecond, MaxAttempts: 1 << 30}}
-	f1, f2 := run(t, g, bg, def), run(t, g2, bg, def)
+	f1, f2 := newFlows(t, g, bg, def), newFlows(t, g2, bg, def)
 	const n = 30
 	var all sync.WaitGroup
 	begin := time.Now()

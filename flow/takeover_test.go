@@ -45,7 +45,7 @@ func TestDies(t *testing.T) { //nolint:paralleltest // it is a process.
 // background lets flows go on without a caller.
 func (s *till) background(t *testing.T, every time.Duration) {
 	t.Helper()
-	s.flows = run(t, s.guard, &flow.Options{
+	s.flows = newFlows(t, s.guard, &flow.Options{
 		Transactor: s.transactor, Background: &operator.Unattended{Every: every, MinPause: time.Millisecond},
 	}, s.def)
 }

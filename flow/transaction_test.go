@@ -81,7 +81,7 @@ func TestFlowInATransactionIsRefused(t *testing.T) {
 				return amount, nil
 			})
 		})
-		flows := map[string]*flow.Flows{"the same store": run(t, s.guard, background, charge), "another store": run(t, elsewhere, background, charge)}
+		flows := map[string]*flow.Flows{"the same store": newFlows(t, s.guard, background, charge), "another store": newFlows(t, elsewhere, background, charge)}
 		for door, around := range s.transactions(t) {
 			ran := false
 			around(func(ctx context.Context) {

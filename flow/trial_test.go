@@ -63,7 +63,7 @@ func trials() []trial {
 	}
 }
 
-func (tr *trial) open(ctx context.Context, folder string) (*shop, error) {
+func (tr *trial) openShop(ctx context.Context, folder string) (*shop, error) {
 	var s *shop
 	o := tr.options(&s)
 	o.policy = semel.Policy{Lease: shortLease, Wait: 20 * time.Second}
@@ -93,7 +93,7 @@ func dies(folder, name string, run int) error {
 	all := trials()
 	tr := all[slices.IndexFunc(all, func(tr trial) bool { return tr.name == name })]
 	ctx := context.Background()
-	s, err := tr.open(ctx, folder)
+	s, err := tr.openShop(ctx, folder)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				runs = claimtest.Times(5, 80, 260) // of two
 			}
 			folder := t.TempDir()
-			s, err := tr.open(t.Context(), folder)
+			s, err := tr.openShop(t.Context(), folder)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -66,8 +66,8 @@ func (r *Run) seal() error {
 	return r.refused(next, err).open
 }
 
-func (r *Run) undoStep(s *step) ending {
-	u := &step{
+func (r *Run) undoStep(s *runStep) ending {
+	u := &runStep{
 		settings: settings{base: s.base, transactor: s.transactor, tx: s.tx},
 		name:     undoPrefix + s.name,
 		input:    s.value,
@@ -121,6 +121,6 @@ func (r *Run) sealed() (bool, error) {
 }
 
 // next is the step that would follow the last one.
-func (r *Run) next() *step {
-	return &step{settings: settings{base: r.flows.steps}, name: "the end", key: semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)}}
+func (r *Run) next() *runStep {
+	return &runStep{settings: settings{base: r.flows.steps}, name: "the end", key: semel.Key{Scope: r.scope, Name: strconv.Itoa(r.number + 1)}}
 }

@@ -83,7 +83,7 @@ func TestUndoWithoutAKeepableResultParks(t *testing.T) {
 		}
 		return "", semel.MarkFinal(errDown)
 	})
-	f := run(t, remembering(t, semel.Policy{}), nil, def)
+	f := newFlows(t, remembering(t, semel.Policy{}), nil, def)
 	if _, err := flow.Start(t.Context(), f, def, adasKey, 1); !isUnfinished(err) {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func wantParkedUndone(t *testing.T, step func(r *flow.Run) error, results ...any
 		}
 		return results[0], nil
 	})
-	f := run(t, remembering(t, semel.Policy{}), nil, def)
+	f := newFlows(t, remembering(t, semel.Policy{}), nil, def)
 	for range 3 {
 		_, err := flow.Start(t.Context(), f, def, adasKey, 1)
 		if isUnfinished(err) { // its answer was lost, and the next attempt asks
@@ -151,7 +151,7 @@ func wantNotKept(t *testing.T, err error) {
 func TestTxWithoutAKeepableResultFails(t *testing.T) {
 	t.Parallel()
 	var s *shop
-	s = open(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
+	s = openShop(t, shopOptions{body: func(r *flow.Run, in order) (receipt, error) {
 		if _, err := flow.Tx(r, "insert order", in, s.insert("orders", 1), flow.Undo(s.reverse("orders"))); err != nil {
 			return receipt{}, err
 		}

@@ -17,7 +17,7 @@ const maxMessage = 1024
 
 // work is the work of a step under its guard.
 type work struct {
-	step    *step
+	step    *runStep
 	most    int      // bytes of a result
 	note    string   // of a tombstone
 	ran     bool     // the guard let it run
@@ -26,9 +26,9 @@ type work struct {
 	stopped bool     // it has a tombstone
 }
 
-// run does the work, and says how an error of it is to be recorded: the guard must not
+// doStep does the work, and says how an error of it is to be recorded: the guard must not
 // take an error of the work's own guards for one of its own.
-func (w *work) run(ctx context.Context) (kept, error) {
+func (w *work) doStep(ctx context.Context) (kept, error) {
 	w.ran, w.failed = true, nil
 	value, err := w.step.work(ctx)
 	switch lost, ok := err.(*unkept); { //nolint:errorlint // one within an error of the work is another flow's.

@@ -116,7 +116,7 @@ func (d *delivery) attempt(guard *semel.Guard, so progress) Verdict {
 	_, err := semel.Do(d.ctx, guard, d.key, d.fp, func(ctx context.Context) (struct{}, error) {
 		ran = true
 		var err error
-		v, err = d.run(ctx, so)
+		v, err = d.attemptClaimed(ctx, so)
 		return struct{}{}, err
 	})
 	switch {
@@ -129,8 +129,8 @@ func (d *delivery) attempt(guard *semel.Guard, so progress) Verdict {
 	return v
 }
 
-// run is an attempt under its claim. The error says how the claim is settled.
-func (d *delivery) run(ctx context.Context, so progress) (Verdict, error) {
+// attemptClaimed is an attempt under its claim. The error says how the claim is settled.
+func (d *delivery) attemptClaimed(ctx context.Context, so progress) (Verdict, error) {
 	d.last = semel.FenceFrom(ctx)
 	if so.begun >= d.in.opts.MaxAttempts {
 		return d.keep(attempts, undone, so, errors.New(so.why))
@@ -191,7 +191,7 @@ func (d *delivery) keep(reason Reason, ended fate, so progress, err error) (Verd
 // settles its claim.
 func (p progress) retry(reason Reason, ended fate, after time.Duration, err error) (Verdict, error) {
 	p.fate, p.why = ended, err.Error()
-	return Verdict{After: after, Reason: reason, Err: err}, semel.MarkUnknown(errors.New(p.note()))
+	return Verdict{After: after, Reason: reason, Err: err}, semel.MarkUnknown(errors.New(p.recordNote()))
 }
 
 // refused says what it means that the guard did not let the message be handled.
@@ -306,7 +306,7 @@ func (d *delivery) asked(ctx context.Context, rec *semel.Record, so progress) (f
 		if found.Verdict == semel.Happened || found.Verdict == semel.NotHappened {
 			return
 		}
-		found = semel.Reconciliation{Note: so.note(), Again: max(found.Again, d.in.pause(so.asked))}
+		found = semel.Reconciliation{Note: so.recordNote(), Again: max(found.Again, d.in.pause(so.asked))}
 	}()
 	found, err := d.in.opts.Ask(ctx, *rec, d.message)
 	switch {

@@ -31,8 +31,8 @@ func fates() [4]string {
 	return [...]string{open: "unknown", undone: "failed", doomed: "final", kept: "quarantined"}
 }
 
-// note returns the text that the record keeps: "failed attempt=2 asked=0: connection refused".
-func (p progress) note() string {
+// recordNote returns the text that the record keeps: "failed attempt=2 asked=0: connection refused".
+func (p progress) recordNote() string {
 	return fmt.Sprintf("%s attempt=%d asked=%d: %s", fates()[p.fate], p.begun, p.asked, p.why)
 }
 

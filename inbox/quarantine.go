@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/seize"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/internal/wire"
 )
@@ -167,7 +168,7 @@ func (in *Inbox) hold(ctx context.Context, key semel.Key, fp semel.Fingerprint, 
 	}
 	// Settled word for word: an answer that is too large would otherwise be left out.
 	s := semel.Settlement{State: semel.StateCompleted, Outcome: outcome, Kept: true, Retention: in.opts.QuarantineRetention}
-	if err := claim.Settle(verdict.Reconciler(), s); err != nil { //nolint:contextcheck // a claim has a context of its own.
+	if err := seize.Settle(claim, s); err != nil {
 		return nil, err
 	}
 	in.log.WarnContext(ctx, "inbox: a message was put into quarantine",

@@ -340,7 +340,7 @@ func (s *searcher) part(ctx context.Context, after string) (operator.Progress, e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		ended, err := s.in.take(ctx, rec, s.handle)
+		ended, err := s.in.handleDecision(ctx, rec, s.handle)
 		s.waits = s.waits || !ended
 		if err != nil && len(failed) < maxErrors {
 			failed = append(failed, fmt.Errorf("decision %.12s: %w", rec.Digest, err))
@@ -351,8 +351,8 @@ func (s *searcher) part(ctx context.Context, after string) (operator.Progress, e
 	return at, errors.Join(append(failed, err)...)
 }
 
-// take handles the message of one decision, and reports whether it has ended.
-func (in *Inbox) take(ctx context.Context, rec *semel.Record, handle func(context.Context, Message) Verdict) (ended bool, err error) {
+// handleDecision handles the message of one decision, and reports whether it has ended.
+func (in *Inbox) handleDecision(ctx context.Context, rec *semel.Record, handle func(context.Context, Message) Verdict) (ended bool, err error) {
 	if err := in.guard.Reveal(rec); err != nil {
 		return false, err
 	}

@@ -72,7 +72,7 @@ func (p progress) settle(err error) error {
 	}
 	if marked == semel.StateUnknown {
 		p.fate, p.begun, p.why = open, p.begun+1, err.Error()
-		return semel.MarkUnknown(errors.New(p.note()))
+		return semel.MarkUnknown(errors.New(p.recordNote()))
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (d *delivery) bar(ended fate, so progress, why error) error {
 		return err
 	}
 	so.fate, so.why = ended, why.Error()
-	return claim.Unknown(so.note())
+	return claim.Unknown(so.recordNote())
 }
 
 // countFirst counts an attempt before it begins; done says that it must not begin. A message with a

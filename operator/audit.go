@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 // auditLease bounds the writing of an entry.
@@ -77,7 +78,7 @@ func (r *Records) Audit(ctx context.Context, p AuditParams) (AuditPage, error) {
 		return AuditPage{}, errors.New("semel: audit: this store cannot show its records")
 	}
 	page, err := lister.List(ctx, semel.ListParams{
-		Scope: AuditScope, States: []semel.State{semel.StateCompleted}, After: p.After, Limit: p.Limit, Examine: p.Examine, Outcomes: true,
+		Scope: verdict.AuditScope, States: []semel.State{semel.StateCompleted}, After: p.After, Limit: p.Limit, Examine: p.Examine, Outcomes: true,
 	})
 	if err != nil {
 		return AuditPage{}, fmt.Errorf("semel: audit: %w", err)
@@ -115,7 +116,7 @@ func (r *Records) VerdictOn(ctx context.Context, rec *semel.Record) (Entry, erro
 
 // entryKey names the entry of a verdict on the record's attempt.
 func entryKey(act string, rec *semel.Record) semel.Key {
-	return semel.Key{Scope: AuditScope, Name: fmt.Sprintf("%s %.12s %d", act, rec.Digest, rec.Fence)}
+	return semel.Key{Scope: verdict.AuditScope, Name: fmt.Sprintf("%s %.12s %d", act, rec.Digest, rec.Fence)}
 }
 
 func readAudit(rec *semel.Record) (Entry, error) {

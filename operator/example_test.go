@@ -15,15 +15,8 @@ import (
 func ExampleRecords_Audit() {
 	store := memstore.New(nil)
 	defer store.Close()
-	g, err := semel.New(store, nil)
-	if err != nil {
-		panic(err)
-	}
+	g, records := guarded(store, nil)
 	defer g.Close()
-	records, err := operator.New(g, nil)
-	if err != nil {
-		panic(err)
-	}
 
 	ctx := context.Background()
 	alice := operator.Identity{Name: "alice", Via: "back office"}
@@ -52,22 +45,15 @@ func ExampleRecords_Audit() {
 func ExampleRecords_Cancel() {
 	store := memstore.New(nil)
 	defer store.Close()
-	g, err := semel.New(store, nil)
-	if err != nil {
-		panic(err)
-	}
+	g, records := guarded(store, nil)
 	defer g.Close()
-	records, err := operator.New(g, nil)
-	if err != nil {
-		panic(err)
-	}
 
 	ctx := context.Background()
 	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
 	if _, err := records.Cancel(ctx, operator.Identity{Name: "alice"}, key, 0, "the customer changed her mind"); err != nil {
 		panic(err)
 	}
-	_, err = semel.Do(ctx, g, key, semel.FingerprintOf("100 EUR"), func(context.Context) (string, error) {
+	_, err := semel.Do(ctx, g, key, semel.FingerprintOf("100 EUR"), func(context.Context) (string, error) {
 		return "transferred", nil
 	})
 	fmt.Println(errors.Is(err, semel.ErrCancelled))
@@ -79,15 +65,8 @@ func ExampleRecords_Cancel() {
 func ExampleRecords_Resolve() {
 	store := memstore.New(nil)
 	defer store.Close()
-	g, err := semel.New(store, nil)
-	if err != nil {
-		panic(err)
-	}
+	g, records := guarded(store, nil)
 	defer g.Close()
-	records, err := operator.New(g, nil)
-	if err != nil {
-		panic(err)
-	}
 
 	ctx := context.Background()
 	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
@@ -95,7 +74,7 @@ func ExampleRecords_Resolve() {
 	transfer := func(context.Context) (string, error) {
 		return "", semel.MarkUnknown(errors.New("the bank hung up"))
 	}
-	_, err = semel.Do(ctx, g, key, asked, transfer)
+	_, err := semel.Do(ctx, g, key, asked, transfer)
 	fmt.Println(err)
 	_, err = semel.Do(ctx, g, key, asked, transfer)
 	fmt.Println("refused:", errors.Is(err, semel.ErrUnknown))
@@ -132,15 +111,8 @@ func ExampleRecords_ReconcileUnknown() {
 	store := memstore.New(nil)
 	defer store.Close()
 	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
-	g, err := semel.New(store, &semel.Options{Policy: bankSays()})
-	if err != nil {
-		panic(err)
-	}
+	g, records := guarded(store, &semel.Options{Policy: bankSays()})
 	defer g.Close()
-	records, err := operator.New(g, nil)
-	if err != nil {
-		panic(err)
-	}
 
 	ctx := context.Background()
 	asked := semel.FingerprintOf("100 EUR")
@@ -169,18 +141,11 @@ func ExampleRecords_ReconcileInBackground() {
 	defer store.Close()
 	key := semel.Key{Scope: "tenant-7 transfer", Name: "k1"}
 	told := make(chan semel.ReconcileInfo, 1)
-	g, err := semel.New(store, &semel.Options{
+	g, records := guarded(store, &semel.Options{
 		Policy: bankSays(),
 		Trace:  &semel.Trace{Reconciled: func(_ context.Context, info semel.ReconcileInfo) { told <- info }},
 	})
-	if err != nil {
-		panic(err)
-	}
 	defer g.Close()
-	records, err := operator.New(g, nil)
-	if err != nil {
-		panic(err)
-	}
 	if err := records.ReconcileInBackground(operator.Unattended{Every: time.Millisecond, MinPause: time.Millisecond}); err != nil {
 		panic(err)
 	}
@@ -194,4 +159,17 @@ func ExampleRecords_ReconcileInBackground() {
 	}
 	fmt.Println((<-told).Verdict == semel.Happened)
 	// Output: true
+}
+
+// guarded returns a guard on the store, and what its operators work with.
+func guarded(store semel.Store, opts *semel.Options) (*semel.Guard, *operator.Records) {
+	g, err := semel.New(store, opts)
+	if err != nil {
+		panic(err)
+	}
+	records, err := operator.New(g, nil)
+	if err != nil {
+		panic(err)
+	}
+	return g, records
 }

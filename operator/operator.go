@@ -17,12 +17,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/seize"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
 const (
-	// AuditScope is the scope of the audit trail's own records. No intent can have it.
-	AuditScope = verdict.AuditScope
 	// MaxIdentityBytes bounds each field of an [Identity].
 	MaxIdentityBytes = 128
 
@@ -122,7 +121,7 @@ func (r *Records) resolve(ctx context.Context, entry Entry, d semel.Digest, seen
 	if err != nil {
 		return semel.Record{}, fmt.Errorf("semel: %s: %w", entry.Act, err)
 	}
-	if rec.Scope == AuditScope && rec.State != semel.StateCompleted { // no verdict finishes an entry that its writer did not
+	if rec.Scope == verdict.AuditScope && rec.State != semel.StateCompleted { // no verdict finishes an entry that its writer did not
 		return semel.Record{}, fmt.Errorf("semel: %s: it belongs to the audit trail: %w", entry.Act, semel.ErrNotFound)
 	}
 	if refused := unresolvable(entry.Act, &rec, seen); refused != nil {
@@ -219,7 +218,7 @@ func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before 
 	if err := r.keepOrigin(ctx, before); err != nil {
 		return semel.Record{}, fmt.Errorf("semel: %s: nothing was changed: when the flow began: %w", entry.Act, err)
 	}
-	claim, rec, err := r.guard.Seize(ctx, verdict.Operator(), k, before)
+	claim, rec, err := seize.Claim(ctx, r.guard, verdict.Operator(), k, before)
 	switch {
 	case err != nil:
 		return semel.Record{}, fmt.Errorf("semel: %s: %w", entry.Act, err)
@@ -240,10 +239,10 @@ func (r *Records) settle(ctx context.Context, entry *Entry, k semel.Key, before 
 		s.Retention = max(policy.Retention, before.RetentionLeft())
 	}
 	if err := r.writeAudit(ctx, entry, rec); err != nil {
-		putBack(claim, before, policy.UnknownRetention) //nolint:contextcheck // an operator who goes away does not stop it.
+		putBack(claim, before, policy.UnknownRetention)
 		return *rec, fmt.Errorf("semel: %s: nothing was changed: %w", entry.Act, err)
 	}
-	if err := claim.Settle(verdict.Operator(), s); err != nil { //nolint:contextcheck // it has a bound of its own.
+	if err := seize.Settle(claim, s); err != nil {
 		return *rec, fmt.Errorf("semel: %s: %w", entry.Act, err)
 	}
 	if s.State == semel.StateReleased {
@@ -289,7 +288,7 @@ func putBack(claim *semel.Claim, before *semel.Record, retention time.Duration) 
 	if before != nil {
 		s = semel.Settlement{State: semel.StateUnknown, Note: before.Note, Retention: max(retention, before.RetentionLeft())}
 	}
-	_ = claim.Settle(verdict.Operator(), s) // otherwise it lapses, which is unknown too
+	_ = seize.Settle(claim, s) // otherwise it lapses, which is unknown too
 }
 
 // lookup returns the record; an outcome that cannot be read is left out.

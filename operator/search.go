@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 const (
@@ -106,7 +107,7 @@ func (s *Search) shows(rec *semel.Record) bool {
 	if len(s.States) > 0 && !slices.Contains(s.States, State(rec)) {
 		return false
 	}
-	return rec.Scope != AuditScope || s.Scope == AuditScope
+	return rec.Scope != verdict.AuditScope || s.Scope == verdict.AuditScope
 }
 
 // State returns the state of the record, in which a lapsed claim is unknown.

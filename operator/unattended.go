@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/seize"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/internal/waiting"
 )
@@ -153,7 +154,7 @@ func (r *Records) ReconcileUnknown(ctx context.Context, opts Unattended) (Report
 	if err != nil {
 		return Report{}, err
 	}
-	return u.run(func() error {
+	return u.runPass(func() error {
 		_, err := u.walk(ctx, "", math.MaxInt)
 		return err
 	})
@@ -161,7 +162,7 @@ func (r *Records) ReconcileUnknown(ctx context.Context, opts Unattended) (Report
 
 // pass looks at the newest records, and then at those behind the last pass.
 func (u *unattended) pass(ctx context.Context) (Report, error) {
-	return u.run(func() error {
+	return u.runPass(func() error {
 		rest := u.opts.Examine
 		if !u.unordered {
 			newest := max(1, rest/unattendedNewest)
@@ -186,8 +187,8 @@ func (u *unattended) pass(ctx context.Context) (Report, error) {
 	})
 }
 
-// run makes one pass, and waits for what it began.
-func (u *unattended) run(look func() error) (Report, error) {
+// runPass makes one pass, and waits for what it began.
+func (u *unattended) runPass(look func() error) (Report, error) {
 	u.report = Report{}
 	err := look()
 	u.running.Wait()
@@ -272,7 +273,7 @@ func (u *unattended) draining() bool {
 
 // due returns the guard to reconcile the record with, if it is time to try.
 func (u *unattended) due(rec *semel.Record) (*semel.Guard, bool) {
-	if rec.Scope == AuditScope || (rec.State == semel.StateClaimed && !rec.Lapsed()) {
+	if rec.Scope == verdict.AuditScope || (rec.State == semel.StateClaimed && !rec.Lapsed()) {
 		return nil, false
 	}
 	u.count(func(r *Report) { r.Unknown++ })
@@ -316,7 +317,7 @@ func (u *unattended) count(add func(*Report)) {
 
 // reconcile takes the record over and settles it as the policy finds.
 func (u *unattended) reconcile(ctx context.Context, guard *semel.Guard, before *semel.Record) {
-	claim, rec, err := guard.Seize(ctx, verdict.Reconciler(), semel.Key{}, before)
+	claim, rec, err := seize.Claim(ctx, guard, verdict.Reconciler(), semel.Key{}, before)
 	if err != nil {
 		u.count(func(r *Report) { r.Failed++ })
 	}

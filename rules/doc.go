@@ -149,6 +149,6 @@
 // # What exists only once
 //
 // A uniqueness rule says which rows of a table are the same thing, and what a
-// second one gets. Package internal/rules/verify holds the live database against it,
-// internal/rules/plan writes the index, dbguard tells conflicts in its words.
+// second one gets. Package schema/verify holds the live database against it,
+// schema/internal/plan writes the index, dbguard tells conflicts in its words.
 package rules

@@ -20,15 +20,15 @@ import (
 type PublishedUnique struct {
 	Name          string            `json:"name"`
 	Says          string            `json:"says"`
-	Fields        []PublishedField  `json:"fields"`
+	Fields        []publishedField  `json:"fields"`
 	OnConflict    string            `json:"on_conflict"` // reject, return_existing or upsert
 	MayChange     []string          `json:"may_change,omitempty"`
 	MustNotChange []string          `json:"must_not_change,omitempty"`
 	Messages      map[string]string `json:"messages"` // by language; … marks the caller's values
 }
 
-// PublishedField is one field of a rule.
-type PublishedField struct {
+// publishedField is one field of a rule.
+type publishedField struct {
 	Name   string            `json:"name"`   // as in the member fields of a conflict
 	Labels map[string]string `json:"labels"` // by language
 }
@@ -51,7 +51,7 @@ func (f *File) Published() []PublishedUnique {
 			p.Messages[lang] = u.Message(lang, sent)
 		}
 		for _, column := range columnsOf(u.Fields) {
-			field := PublishedField{Name: column, Labels: map[string]string{}}
+			field := publishedField{Name: column, Labels: map[string]string{}}
 			for _, lang := range Languages() {
 				field.Labels[lang] = u.Label(lang, column)
 			}
@@ -137,7 +137,7 @@ func (f *File) PublishMarkdown(lang string) []byte {
 	}
 	fmt.Fprintf(&out, "%s\n", p.Texts.Intro)
 	for _, rule := range p.Rules {
-		labels := texts.Of(rule.Fields, func(f PublishedField) string { return f.Labels[p.Lang] })
+		labels := texts.Of(rule.Fields, func(f publishedField) string { return f.Labels[p.Lang] })
 		fmt.Fprintf(&out, "\n## %s\n\n`%s`\n\n", markdown(rule.Says), rule.Name)
 		fmt.Fprintf(&out, "- %s: %s\n", p.Texts.Fields, markdown(strings.Join(labels, ", ")))
 		fmt.Fprintf(&out, "- %s: %s\n", p.Texts.Conflict, p.Texts.Outcomes[rule.OnConflict])

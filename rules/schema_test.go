@@ -151,16 +151,16 @@ func sizeOf(keyword string, value any) (float64, bool) {
 	return 0, false
 }
 
-// place is the path from the top to a mapping with known keys.
-type place struct {
+// mapping is the path from the top to a mapping with known keys.
+type mapping struct {
 	path []string // a key, or [] for an element of a list
 	keys []string
 }
 
 // places finds every mapping of the schema.
-func (s schema) places(node map[string]any, path []string) []place {
+func (s schema) places(node map[string]any, path []string) []mapping {
 	node = s.resolve(node)
-	var all []place
+	var all []mapping
 	for _, alternative := range asNodes(node["anyOf"]) {
 		all = append(all, s.places(alternative, path)...)
 	}
@@ -168,7 +168,7 @@ func (s schema) places(node map[string]any, path []string) []place {
 		all = append(all, s.places(items, append(slices.Clone(path), "[]"))...)
 	}
 	if properties, ok := node["properties"].(map[string]any); ok {
-		all = append(all, place{path, slices.Sorted(maps.Keys(properties))})
+		all = append(all, mapping{path, slices.Sorted(maps.Keys(properties))})
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			all = append(all, s.places(properties[name].(map[string]any), append(slices.Clone(path), name))...)
 		}
@@ -292,7 +292,7 @@ func TestSchemaFiles(t *testing.T) {
 	if err != nil || len(good) < 2 {
 		t.Fatalf("good files: %v, %v", good, err)
 	}
-	for _, name := range append(good, "../internal/demo/rules.yaml") {
+	for _, name := range append(good, "../demo/stage/rules.yaml") {
 		if wrong := checkFile(t, name); len(wrong) > 0 {
 			t.Errorf("the schema refuses a good file:\n%s", strings.Join(wrong, "\n"))
 		}

@@ -31,7 +31,7 @@ func Trace(tracers trace.TracerProvider, meters metric.MeterProvider, next *seme
 	r := &reporter{next: t}
 	if tracers != nil {
 		r.tracer = tracers.Tracer(scope)
-		t.Note = r.note
+		t.Note = r.traceNote
 	}
 	if meters != nil {
 		r.instruments = newInstruments(meters.Meter(scope))
@@ -135,8 +135,8 @@ func (r *reporter) reconciled(ctx context.Context, i semel.ReconcileInfo) {
 	call(r.next.Reconciled, ctx, i)
 }
 
-// note returns the trace in which the work runs, if it is recorded; else the note of next.
-func (r *reporter) note(ctx context.Context) string {
+// traceNote returns the trace in which the work runs, if it is recorded; else the note of next.
+func (r *reporter) traceNote(ctx context.Context) string {
 	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
 		return traceparent(span)
 	}

@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 		return func(t *testing.T) (int, int) {
 			t.Helper()
 			r := receive(t, webhook.VerifierOptions{Secrets: []string{whsec}}, nil)
-			answers := []answer{r.deliver(t, http.MethodPost, "/", body, standard())}
+			answers := []receiverAnswer{r.deliver(t, http.MethodPost, "/", body, standard())}
 			if endpoint != "payments" { // another one of the same store
 				next := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 					r.ran.Add(1)

@@ -224,7 +224,7 @@ func (s *Sender) deliver(ctx context.Context, m *outbox.Message, latest time.Tim
 		return outbox.Permanent(errOff)
 	}
 	after, err := s.post(ctx, m, &to)
-	t.note(after, err)
+	t.noteAttempt(after, err)
 	if errors.Is(err, errGone) {
 		t.gone = to.URL
 		s.set.Logger.LogAttrs(ctx, slog.LevelWarn, "a webhook endpoint is gone, and was switched off", slog.String("endpoint", m.Topic))

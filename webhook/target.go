@@ -26,8 +26,8 @@ type target struct {
 	gone     string        // the URL that answered 410
 }
 
-// note remembers an attempt.
-func (t *target) note(after time.Duration, err error) {
+// noteAttempt remembers an attempt.
+func (t *target) noteAttempt(after time.Duration, err error) {
 	if err == nil || after == 0 {
 		t.failures, t.rest = 0, time.Time{}
 		return

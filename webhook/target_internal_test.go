@@ -13,10 +13,10 @@ func TestTargetsHaveABound(t *testing.T) {
 	for i := range maxTargets + 100 {
 		name := strconv.Itoa(i)
 		failed := all.use(name)
-		failed.note(firstRest, errors.New("down"))
+		failed.noteAttempt(firstRest, errors.New("down"))
 		all.leave(name, failed)
 		well := all.use("well")
-		well.note(0, nil)
+		well.noteAttempt(0, nil)
 		all.leave("well", well)
 	}
 	if got := len(all.all); got != maxTargets {

@@ -29,8 +29,8 @@ const (
 	clockMargin = time.Minute
 )
 
-// EventBody is the [VerifierOptions.Event] that lets the whole body name the event.
-const EventBody = "body"
+// eventBody is the [VerifierOptions.Event] that lets the whole body name the event.
+const eventBody = "body"
 
 // VerifierOptions are the settings of a [Verifier].
 type VerifierOptions struct {
@@ -44,8 +44,8 @@ type VerifierOptions struct {
 	// GitHub's signatures have no time. Default 5 minutes.
 	Tolerance time.Duration
 	// Event says what names the event in the signed body: a JSON pointer such as "/id", or
-	// [EventBody]. Two deliveries of one name are one event: with a pointer their bodies may differ.
-	// Default "/id" of Stripe, EventBody of GitHub. Standard has its own id, and wants none.
+	// "body". Two deliveries of one name are one event: with a pointer their bodies may differ.
+	// Default "/id" of Stripe, "body" of GitHub. Standard has its own id, and wants none.
 	Event string
 	// Retention is the least time for which an event is remembered; a delivery that comes
 	// later runs again. Default 7 days.
@@ -87,7 +87,7 @@ func NewVerifier(o *VerifierOptions) (*Verifier, error) {
 	case Stripe:
 		s.Event = cmp.Or(s.Event, "/id")
 	case GitHub:
-		s.Event = cmp.Or(s.Event, EventBody)
+		s.Event = cmp.Or(s.Event, eventBody)
 	case Standard:
 	}
 	if err := s.check(); err != nil {
@@ -132,8 +132,8 @@ func (o *VerifierOptions) check() error {
 		return errors.New("option Retention must be a second or more")
 	case o.Scheme == Standard && o.Event != "":
 		return errors.New("option Event does not apply to Standard Webhooks: the signed webhook-id names the event")
-	case o.Scheme != Standard && o.Event != EventBody && !strings.HasPrefix(o.Event, "/"):
-		return fmt.Errorf("option Event %q is neither a JSON pointer, such as \"/id\", nor %q", o.Event, EventBody)
+	case o.Scheme != Standard && o.Event != eventBody && !strings.HasPrefix(o.Event, "/"):
+		return fmt.Errorf("option Event %q is neither a JSON pointer, such as \"/id\", nor %q", o.Event, eventBody)
 	}
 	return nil
 }
