@@ -59,17 +59,25 @@ func (u *wire) serve(conn net.Conn, br *bufio.Reader) {
 			length, _ = strconv.Atoi(digits)
 		}
 		if strings.Contains(lower, "\r\ntransfer-encoding: chunked") {
-			for {
+			for n := int64(1); n > 0; {
 				line, err := br.ReadString('\n')
 				add(line)
-				n, _ := strconv.ParseInt(strings.TrimSpace(line), 16, 32)
-				body := make([]byte, n+2)
-				if _, bodyErr := io.ReadFull(br, body); err != nil || bodyErr != nil {
+				n, _ = strconv.ParseInt(strings.TrimSpace(line), 16, 32)
+				data := make([]byte, n+2)
+				if n == 0 { // the trailer follows
+					data = nil
+				}
+				if _, bodyErr := io.ReadFull(br, data); err != nil || bodyErr != nil {
 					return
 				}
-				add(string(body))
-				if n == 0 {
-					break
+				add(string(data))
+			}
+			for line := ""; line != "\r\n"; {
+				var err error
+				line, err = br.ReadString('\n')
+				add(line)
+				if err != nil {
+					return
 				}
 			}
 		}
