@@ -60,23 +60,15 @@ func (u *wire) serve(conn net.Conn, br *bufio.Reader) {
 		}
 		if strings.Contains(lower, "\r\ntransfer-encoding: chunked") {
 			for n := int64(1); n > 0; {
-				line, err := br.ReadString('\n')
+				line, _ := br.ReadString('\n')
+				if n, _ = strconv.ParseInt(strings.TrimSpace(line), 16, 32); n > 0 {
+					data, _ := io.ReadAll(io.LimitReader(br, n+2))
+					line += string(data)
+				}
 				add(line)
-				n, _ = strconv.ParseInt(strings.TrimSpace(line), 16, 32)
-				data := make([]byte, n+2)
-				if n == 0 { // the trailer follows
-					data = nil
-				}
-				if _, bodyErr := io.ReadFull(br, data); err != nil || bodyErr != nil {
-					return
-				}
-				add(string(data))
 			}
-			for line := ""; line != "\r\n"; {
-				var err error
-				line, err = br.ReadString('\n')
-				add(line)
-				if err != nil {
+			for line := ""; line != "\r\n"; add(line) { // the trailer
+				if line, _ = br.ReadString('\n'); line == "" {
 					return
 				}
 			}
