@@ -105,11 +105,6 @@ func releases(code codes.Code) bool {
 	return code == codes.Unauthenticated || code == codes.PermissionDenied || code == codes.ResourceExhausted
 }
 
-// lostAnswer reports whether a code says that an answer did not come: what was asked may have acted.
-func lostAnswer(code codes.Code) bool {
-	return code == codes.DeadlineExceeded || code == codes.Canceled || code == codes.DataLoss
-}
-
 // disposition says how the claim of an answer ends, and why.
 func (run *execution) disposition(code codes.Code, err error) (semel.State, string) {
 	if err == nil {
@@ -128,7 +123,7 @@ func (run *execution) disposition(code codes.Code, err error) (semel.State, stri
 		return semel.StateReleased, note
 	case run.claim.Context().Err() != nil: // it may have been cut off halfway
 		return semel.StateUnknown, note + " after the claim's time had ended"
-	case lostAnswer(code) || mark.Open(err): // a panic below us was recovered, or the work was cut off
+	case mark.Open(err): // no answer came, a panic below us was recovered, or the work was cut off
 		return semel.StateUnknown, note
 	case releases(code):
 		return semel.StateReleased, note
