@@ -231,7 +231,7 @@ func TestKilledAnywhere(t *testing.T) {
 		q.Columns = []string{"n=sum"}
 		p := b.plan("a", "k", q)
 		file, before := b.write(p), b.state()
-		stride, killed := claimtest.Times(37, 19, 11), 0
+		stride, killed := claimtest.Times(17, 13, 11), 0
 		for at := 1; ; at += stride {
 			if !b.killed("run", file, at) {
 				break // it ended before that many statements
