@@ -10,6 +10,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/browserkey"
+	"github.com/semel-dev/semel/internal/formfields"
 )
 
 // DerivedKey says what a request is recognised by when its caller sends no
@@ -57,7 +58,7 @@ func Derived(d DerivedKey) KeySource {
 		}
 		s.fields = append(s.fields, field)
 	}
-	s.names = fieldNamesOf(d.Fields...)
+	s.names = formfields.NamesOf(d.Fields...)
 	if !s.wholeBody && len(s.fields) == 0 {
 		s.err = errors.New("semelhttp: derived key: Fields is empty (nil means the whole body)")
 	}
@@ -77,7 +78,7 @@ func foldsOnly(a, b []string) bool {
 
 type derivedSource struct {
 	fields           []derivedField
-	names            fieldNames // of the fields, in their order
+	names            formfields.Names // of the fields, in their order
 	cookies, headers []string
 	wholeBody        bool
 	err              error // what is wrong with the fields
@@ -201,10 +202,10 @@ func (s *derivedSource) addMembers(h *semel.Hasher, r *http.Request, body *Body)
 
 func (s *derivedSource) addFields(h *semel.Hasher, r *http.Request, body *Body) (found bool, err error) {
 	values := make([]semel.Hasher, len(s.fields)) // the fields come in any order
-	err = eachField(r, body, func(f formField) error {
-		i, err := s.names.find(f.name)
+	err = eachField(r, body, func(f formfields.Field) error {
+		i, err := findField(&s.names, f.Name)
 		if i >= 0 {
-			values[i].Add(f.value)
+			values[i].Add(f.Value)
 			found = true
 		}
 		return err

@@ -1,11 +1,9 @@
 package semelhttp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -79,26 +77,4 @@ func callerGone(r *http.Request, err error) error {
 		return &semel.Error{Op: "read the key", Err: err}
 	}
 	return err
-}
-
-// errorReader remembers why reading stopped: an error, or the end of the request.
-type errorReader struct {
-	from io.Reader
-	ctx  context.Context //nolint:containedctx // of the request whose body this is.
-	err  error
-}
-
-// Read implements io.Reader.
-func (r *errorReader) Read(p []byte) (int, error) {
-	if r.err == nil {
-		r.err = r.ctx.Err()
-	}
-	if r.err != nil {
-		return 0, r.err
-	}
-	n, err := r.from.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
 }

@@ -200,6 +200,7 @@ func mechanisms() []Room {
 		{Path: "internal/crossorigin", Floor: 0, Kind: Ground},
 		// Door and gateway read values from the same body.
 		{Path: "internal/jsonsearch", Floor: 0, Kind: Ground},
+		{Path: "internal/formfields", Floor: 0, Kind: Ground},
 		{Path: "internal/digest", Floor: 0, Kind: Ground},
 		{Path: "internal/envelope", Floor: 0, Kind: Ground},
 		// A holder trusts its lease as long as the transition table says.

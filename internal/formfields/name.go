@@ -1,19 +1,17 @@
-package semelhttp
+package formfields
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/jsonsearch"
 )
 
-// fieldNames are the names of form fields that count. A stranger's form can have millions of others: one look into a map
+// Names are the names of fields that count. A stranger's form can have millions of others: one look into a map
 // tells nearly all of them from each that counts.
-type fieldNames struct {
+type Names struct {
 	names []fieldName
 	bases map[string][]int // places in names, by what appendBase makes of them
 }
@@ -25,8 +23,9 @@ func fieldNameOf(text string) fieldName {
 	return fieldName{jsonsearch.NameOf(text), jsonsearch.NameOf(underscored(text))}
 }
 
-func fieldNamesOf(texts ...string) fieldNames {
-	f := fieldNames{bases: map[string][]int{}}
+// NamesOf returns the names, in their order.
+func NamesOf(texts ...string) Names {
+	f := Names{bases: map[string][]int{}}
 	for i, text := range texts {
 		f.names = append(f.names, fieldNameOf(text))
 		for _, reading := range []string{text, underscored(text)} {
@@ -39,8 +38,8 @@ func fieldNamesOf(texts ...string) fieldNames {
 	return f
 }
 
-// find returns the place of the name, or -1 for another one. That is an error if some applications read it as one of these.
-func (f *fieldNames) find(name string) (int, error) {
+// Find returns the place of the name, or -1 for another one; alike are the places of those that some applications read in it.
+func (f *Names) Find(name string) (place int, alike []int) {
 	var room [64]byte
 	maybe := f.bases[string(appendBase(room[:0], name))]
 	if strings.ContainsAny(name, ". ") {
@@ -49,18 +48,22 @@ func (f *fieldNames) find(name string) (int, error) {
 	if len(maybe) == 0 {
 		return -1, nil
 	}
-	for _, i := range maybe {
-		if f.names[i].plain.String() == name {
-			return i, nil
-		}
-	}
+	place = -1
 	is := fieldNameOf(name)
 	for _, i := range maybe {
-		if chosen := &f.names[i]; is.readAs(chosen) {
-			return -1, fmt.Errorf("%w: %w", semel.ErrKeyInvalid, jsonsearch.NameError("field", name, chosen.plain.String()))
+		switch chosen := &f.names[i]; {
+		case chosen.plain.String() == name:
+			place = i
+		case is.readAs(chosen):
+			alike = append(alike, i)
 		}
 	}
-	return -1, nil
+	return place, alike
+}
+
+// NameError refuses a name that some applications read as the one at the place.
+func (f *Names) NameError(name string, place int) error {
+	return jsonsearch.NameError("field", name, f.names[place].plain.String())
 }
 
 // readAs reports whether some applications read the field as the chosen one.
