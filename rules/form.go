@@ -35,6 +35,9 @@ type Form struct {
 	// against forged requests: they do not make a form another one. nil for the
 	// well-known names.
 	Ignore []string
+	// Passwords gives a token also to forms that ask for a password: those for signing in are not meant to
+	// be answered from the store, and their pages say so seldom.
+	Passwords bool
 	// RestoreRedirect answers a form that was answered with a page by a redirect
 	// to that page, so that a reload does not send the form again.
 	RestoreRedirect bool
@@ -73,6 +76,7 @@ func (r *reader) form(n ast.Node) *Form {
 		{"lifetime", func(n ast.Node) { f.Lifetime = r.duration(n, "lifetime", minFormLifetime, maxRetention) }},
 		{"script", func(n ast.Node) { f.Script = r.Boolean(n, "script") }},
 		{"ignore", func(n ast.Node) { f.Ignore = r.ignored(n) }},
+		{"passwords", func(n ast.Node) { f.Passwords = r.Boolean(n, "passwords") }},
 		{"restore_redirect", func(n ast.Node) { f.RestoreRedirect = r.Boolean(n, "restore_redirect") }},
 		{"texts", func(n ast.Node) {
 			r.Mapping(n, "texts", []yamlfile.Field{
@@ -134,6 +138,9 @@ func (r *reader) formContradictions(route *Route, found yamlfile.Present) {
 		r.Report(at, "remove one of the two: webhooks are not sent by forms", "form contradicts key.webhook_id")
 	case route.Key.FormField == f.Field && f.Field != "":
 		r.Report(at, "remove key, or give the hidden field another name with form.field", "key.form_field is the field %q, which form adds", f.Field)
+	}
+	if route.Match.looksIn("json") {
+		r.Report(at, "remove form, or the json of match", "form says nothing in a route with match.json: no form sends JSON")
 	}
 	if route.Match.Path != "" && !postable(route.Match.Methods) {
 		r.Report(at, "add POST to the methods, or remove form", "form says nothing in a route without POST, the one method of forms that changes something")

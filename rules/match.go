@@ -21,6 +21,8 @@ type Match struct {
 	// Path is a path pattern of net/http's ServeMux: "/orders",
 	// "/orders/{order}/lines", "/files/{path...}", "/admin/", "/{$}".
 	Path string
+	// Conditions are those that a request has to meet as well; all of them.
+	Conditions []MatchCondition
 }
 
 // Patterns returns the patterns of the match in the form of net/http's
@@ -56,7 +58,12 @@ func (r *reader) match(n ast.Node, route *Route) {
 		{"methods", func(n ast.Node) { m.Methods = r.methods(n) }},
 		{"host", func(n ast.Node) { m.Host = r.host(n) }},
 		{"path", func(n ast.Node) { m.Path = r.path(n) }},
+		{"query", func(n ast.Node) { r.conditions(n, "query", m) }},
+		{"header", func(n ast.Node) { r.conditions(n, "header", m) }},
+		{"form", func(n ast.Node) { r.conditions(n, "form", m) }},
+		{"json", func(n ast.Node) { r.conditions(n, "json", m) }},
 	})
+	r.conditionContradictions(m, yamlfile.At(n))
 	if found != nil && !found.Has("path") {
 		r.Report(yamlfile.At(n), `add one, such as path: /orders, or path: "/{rest...}" for every path`, "match has no path")
 	}
@@ -114,7 +121,7 @@ func (r *reader) path(n ast.Node) string {
 		r.Report(yamlfile.At(n), "start it with a slash; methods and host have keys of their own", "path %q is not a path", yamlfile.Cut(path))
 		return ""
 	case strings.ContainsAny(path, "?# \t\r\n"):
-		r.Report(yamlfile.At(n), "match on the path alone; write a space as %20", "path %q holds a query, a fragment or a space", yamlfile.Cut(path))
+		r.Report(yamlfile.At(n), "write the query as match.query; write a space as %20", "path %q holds a query, a fragment or a space", yamlfile.Cut(path))
 		return ""
 	}
 	if refusal := refused(http.NewServeMux(), http.MethodPost+" "+path); refusal != "" {
@@ -141,20 +148,30 @@ func refused(mux *http.ServeMux, pattern string) (why string) {
 // conflicts reports routes that match the same requests without one of them
 // being more specific.
 func (r *reader) conflicts(routes []Route) {
-	mux := http.NewServeMux()
+	mux, same, patterns := http.NewServeMux(), map[string][]*Route{}, []string{}
 	for i := range routes {
 		route := &routes[i]
 		if route.Match.Path == "" {
 			continue
 		}
 		for _, pattern := range route.Match.Patterns() {
-			why := refused(mux, pattern)
-			if why == "" {
+			before := same[pattern]
+			same[pattern] = append(before, route)
+			if len(before) > 0 {
+				if r.samePattern(before, route, pattern) {
+					break
+				}
 				continue
 			}
-			r.reportConflict(routes[:i], route, pattern, why)
-			break
+			patterns = append(patterns, pattern)
+			if why := refused(mux, pattern); why != "" {
+				r.reportConflict(routes[:i], route, pattern, why)
+				break
+			}
 		}
+	}
+	for _, pattern := range patterns {
+		r.unattended(same[pattern], pattern)
 	}
 }
 

@@ -158,7 +158,7 @@ func (r *reader) condition(n ast.Node, what string) Condition {
 	found := r.Mapping(n, what, []yamlfile.Field{
 		{"status", func(n ast.Node) { c.Status = r.statuses(n, 200) }},
 		{"json_pointer", func(n ast.Node) { c.Pointer = r.pointer(n, "json_pointer") }},
-		{"equals", func(n ast.Node) { c.Equals = r.scalar(n) }},
+		{"equals", func(n ast.Node) { c.Equals = r.scalar(n, "equals") }},
 	})
 	if found.Has("equals") && !found.Has("json_pointer") {
 		r.Report(found["equals"], "add json_pointer: the place in the answer to compare", "equals says nothing without json_pointer")
@@ -187,7 +187,7 @@ func (r *reader) statuses(n ast.Node, least int) []int {
 // scalars reads one scalar or a list of them.
 func (r *reader) scalars(n ast.Node) (out []any) {
 	for _, node := range r.oneOrMore(n, "equals") {
-		if value := r.scalar(node); value != nil {
+		if value := r.scalar(node, "equals"); value != nil {
 			out = append(out, value)
 		}
 	}
@@ -198,7 +198,7 @@ func (r *reader) scalars(n ast.Node) (out []any) {
 const mostExact = 1<<53 - 1
 
 // scalar reads text, a number, true or false.
-func (r *reader) scalar(n ast.Node) any {
+func (r *reader) scalar(n ast.Node, what string) any {
 	switch n := n.(type) {
 	case *ast.BoolNode:
 		return n.Value
@@ -209,7 +209,7 @@ func (r *reader) scalar(n ast.Node) any {
 		switch {
 		case err != nil:
 		case math.Abs(f) > mostExact:
-			r.Report(yamlfile.At(n), "look at another member", "equals is %s, and numbers beyond 9007199254740991 are not compared exactly", n.Token.Value)
+			r.Report(yamlfile.At(n), "look at another member", "%s is %s, and numbers beyond 9007199254740991 are not compared exactly", what, n.Token.Value)
 			return nil
 		default:
 			return f
@@ -218,7 +218,7 @@ func (r *reader) scalar(n ast.Node) any {
 	if value, ok := yamlfile.Literal(n); ok {
 		return value
 	}
-	r.Report(yamlfile.At(n), "write text, a number, true or false", "equals is %s", yamlfile.Describe(n))
+	r.Report(yamlfile.At(n), "write text, a number, true or false", "%s is %s", what, yamlfile.Describe(n))
 	return nil
 }
 
