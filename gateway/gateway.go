@@ -155,10 +155,6 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(ctx)
 	asks := r.Method == http.MethodGet || r.Method == http.MethodHead
-	found := g.router.find(r)
-	if !found.met.Load() {
-		found.met.Store(true)
-	}
 	switch {
 	case asks && r.URL.Path == policyPath:
 		g.policy.ServeHTTP(w, r)
@@ -167,12 +163,15 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	case g.forms != nil && strings.HasPrefix(r.URL.Path, forms.Path):
 		g.forms.ServeOwn(w, r)
 	default:
-		g.route(w, r, found)
+		g.choose(w, r, g.router.group(r))
 	}
 }
 
 // route gives a request to its route, unless it may slip past another one.
 func (g *Gateway) route(w http.ResponseWriter, r *http.Request, found *route) {
+	if !found.met.Load() {
+		found.met.Store(true)
+	}
 	reason := g.router.lenient.slips(r, found)
 	switch {
 	case reason != "":

@@ -35,6 +35,7 @@ func judgedHeaders(file *rules.File) (judged, keys []string) {
 	}
 	for i := range file.Routes {
 		rule := &file.Routes[i]
+		judged = append(judged, conditionHeaders(rule)...)
 		if rule.Key.Header != "" {
 			keys = append(keys, textproto.CanonicalMIMEHeaderKey(rule.Key.Header))
 		}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -199,22 +200,22 @@ type lenient struct {
 // newLenient builds the muxes. Patterns that are equal in small letters are
 // distinguished by their capitals, and the application must distinguish them as well.
 func newLenient(rt *router) *lenient {
-	l := &lenient{exact: rt, plain: true, folded: &router{routes: map[string]*route{}, fallback: rt.fallback}}
-	if rt.mux == nil {
-		return l
-	}
-	l.folded.mux = http.NewServeMux()
-	for _, built := range rt.all {
-		m := built.rule.Match
-		m.Path = foldPattern(m.Path)
-		l.plain = l.plain && m.Path == built.rule.Match.Path
-		for _, pattern := range m.Patterns() {
-			if _, twice := l.folded.routes[pattern]; twice {
-				l.folded.routes[pattern] = rt.fallback
-			} else if add(l.folded.mux, pattern, built.handler) == nil {
-				l.folded.routes[pattern] = built
-			}
+	l := &lenient{exact: rt, plain: true, folded: &router{fallback: rt.fallback}}
+	for _, pattern := range slices.Sorted(maps.Keys(rt.groups)) {
+		at := rt.groups[pattern]
+		m := at.routes[0].rule.Match
+		method, _, _ := strings.Cut(pattern, " ")
+		path := foldPattern(m.Path)
+		l.plain = l.plain && path == m.Path
+		pattern = method + " " + m.Host + path
+		if _, twice := l.folded.groups[pattern]; twice {
+			l.folded.groups[pattern] = newGroup([]*route{rt.fallback})
+		} else {
+			_ = l.folded.add(pattern, at) // what it cannot register is no reading
 		}
+	}
+	if l.folded.mux != nil {
+		l.folded.layer()
 	}
 	return l
 }
@@ -267,7 +268,9 @@ func (l *lenient) slips(r *http.Request, strict *route) string {
 	folded = slices.Compact(folded) // some readings differ in nothing else
 	for _, method := range methods {
 		slips := func(rt *router) func(string) bool {
-			return func(p string) bool { return l.stricter(rt.read(r, method, p), strict, method, r) }
+			return func(p string) bool {
+				return slices.ContainsFunc(rt.read(r, method, p), func(found *route) bool { return l.stricter(found, strict, method, r) })
+			}
 		}
 		if slices.ContainsFunc(paths, slips(l.exact)) || slices.ContainsFunc(folded, slips(l.folded)) {
 			return ambiguousPath
@@ -276,11 +279,15 @@ func (l *lenient) slips(r *http.Request, strict *route) string {
 	return ""
 }
 
-// read returns the route of the request with another method and path.
-func (rt *router) read(r *http.Request, method, path string) *route {
+// read returns the routes that the request may meet with another method and path. A question mark that is escaped in its path may
+// begin a query.
+func (rt *router) read(r *http.Request, method, path string) []*route {
 	read := *r
-	read.Method, read.URL = method, &url.URL{Path: path}
-	return rt.find(&read)
+	read.Method, read.URL = method, &url.URL{Path: path, RawQuery: r.URL.RawQuery}
+	if escaped := r.URL.EscapedPath(); strings.Contains(escaped, "%3F") || strings.Contains(escaped, "%3f") {
+		return rt.possible(&read, func(f *facts) { f.doubt("query") })
+	}
+	return rt.possible(&read, nil)
 }
 
 // stricter reports whether the rule that an application's reading falls under protects the request more than, or otherwise than,

@@ -219,7 +219,15 @@ func (g *Gateway) reconcileInBackground() error {
 		if err != nil {
 			return semel.Policy{}, false
 		}
-		rt := g.router.find(r)
+		found := g.router.possible(r, func(f *facts) { // the scope tells the path alone
+			for _, place := range []string{"query", "header", "form", "json"} {
+				f.doubt(place)
+			}
+		})
+		rt := found[0]
+		if len(found) > 1 {
+			return semel.Policy{}, false
+		}
 		policy := rt.unattended
 		if rt.rule.Key.Derive != nil && strings.HasPrefix(rec.Name, "derived:") {
 			policy.Retention = rt.derived.Retention

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -81,7 +82,7 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 		MaxBodyBytes: rule.BodyLimit, SpoolDir: g.config.SpoolDir, MaxResponseBytes: int(rule.ResponseLimit),
 		On5xx: on5xx(rule.On5xx), BufferFlush: true, AbandonAfter: g.config.BodyIdleTimeout, FailOpen: rule.FailOpen,
 		InFlightStatus: rule.InFlightStatus, StripeErrors: rule.StripeErrors,
-		Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: rule.CanonicalJSON, Headers: rule.FingerprintHeaders},
+		Fingerprint: semelhttp.FingerprintOptions{CanonicalJSON: rule.CanonicalJSON, Headers: append(conditionHeaders(&rule), rule.FingerprintHeaders...)},
 		ScopeText:   strings.Join(scope.Describe(rule.Scope), ", else ") + "; together with method, host and path",
 		OnDecision:  g.decided(&rule),
 	}
@@ -129,7 +130,7 @@ func (g *Gateway) deriveHandler(built *route, from semelhttp.ScopeFunc, options 
 	if err != nil {
 		return nil, err
 	}
-	options.Key, options.Fingerprint = withQuestions(&built.rule, derivedSource(built.rule.Key.Derive)), semelhttp.FingerprintOptions{Func: derivedFingerprint}
+	options.Key, options.Fingerprint = withQuestions(&built.rule, derivedSource(&built.rule)), semelhttp.FingerprintOptions{Func: derivedFingerprint}
 	m, err := semelhttp.New(guard, from, &options)
 	if err != nil {
 		return nil, err
@@ -214,36 +215,50 @@ func keySource(rule *rules.Route) semelhttp.KeySource {
 	return withQuestions(rule, source)
 }
 
-func derivedSource(d *rules.Derive) semelhttp.KeySource {
-	return &querySource{semelhttp.Derived(semelhttp.DerivedKey{Fields: d.Fields, Cookies: d.Cookies, Headers: d.Headers})}
+func derivedSource(rule *rules.Route) semelhttp.KeySource {
+	d, route := rule.Key.Derive, ""
+	if len(rule.Match.Conditions) > 0 {
+		route = rule.Name
+	}
+	return &wishSource{semelhttp.Derived(semelhttp.DerivedKey{Fields: d.Fields, Cookies: d.Cookies, Headers: d.Headers}), route}
 }
 
-// querySource makes the query part of a derived key: the same form sent to another query is another wish.
-type querySource struct{ semelhttp.KeySource }
+// wishSource makes the query, and the route where conditions lead to it, part of a derived key: the same form sent to another
+// query or route is another wish.
+type wishSource struct {
+	semelhttp.KeySource
+	route string
+}
 
 // Key implements semelhttp.KeySource.
-func (s *querySource) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
+func (s *wishSource) Key(r *http.Request, body *semelhttp.Body) (string, bool, error) {
 	name, found, err := s.KeySource.Key(r, body)
 	if err == nil && found && r.URL.RawQuery != "" {
 		sum := sha256.Sum256([]byte(r.URL.RawQuery))
 		name += "?" + hex.EncodeToString(sum[:16])
 	}
+	if err == nil && found && s.route != "" {
+		sum := sha256.Sum256([]byte(s.route))
+		name += "#" + hex.EncodeToString(sum[:16])
+	}
 	return name, found, err
+}
+
+// conditionHeaders returns the headers by which the route is told from others of its path: the same key with another value there is
+// another request.
+func conditionHeaders(rule *rules.Route) (names []string) {
+	for i := range rule.Match.Conditions {
+		if c := &rule.Match.Conditions[i]; c.In == "header" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // derivedFingerprint is that of requests whose key is derived: the key says
 // already what counts, and what it leaves out must not make a mismatch.
 func derivedFingerprint(*http.Request, *semelhttp.Body) (semel.Fingerprint, error) {
 	return semel.FingerprintOf("derived"), nil
-}
-
-// router finds the route of a request.
-type router struct {
-	mux      *http.ServeMux // nil without rules
-	routes   map[string]*route
-	all      []*route
-	fallback *route
-	lenient  *lenient // how applications may read what mux does not
 }
 
 // newRouter builds all routes of the rules, and the one for everything else.
@@ -254,12 +269,12 @@ func (g *Gateway) newRouter(proxy http.Handler) (*router, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &router{fallback: fallback, routes: map[string]*route{}}
+	rt := &router{fallback: fallback}
 	defer func() { rt.lenient = newLenient(rt) }()
 	if g.config.Rules == nil || len(g.config.Rules.Routes) == 0 {
 		return rt, nil
 	}
-	rt.mux = http.NewServeMux()
+	var all patterns
 	for _, rule := range g.config.Rules.Routes {
 		built, err := g.newRoute(rule, proxy)
 		if err != nil {
@@ -267,43 +282,17 @@ func (g *Gateway) newRouter(proxy http.Handler) (*router, error) {
 		}
 		rt.all = append(rt.all, built)
 		for _, pattern := range rule.Match.Patterns() {
-			if err := add(rt.mux, pattern, built.handler); err != nil {
-				return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
-			}
-			rt.routes[pattern] = built
+			all.add(pattern, built)
 		}
 	}
+	for _, pattern := range all.names {
+		at := newGroup(all.routes[pattern])
+		if err := errors.Join(rt.add(pattern, at), g.reads(at)); err != nil {
+			return nil, fmt.Errorf("gateway: route %q: %w", at.routes[0].rule.Name, err)
+		}
+	}
+	rt.layer()
 	return rt, nil
-}
-
-// add registers a pattern; a file that was parsed has no impossible ones.
-func add(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v (parse the rules with rules.Parse, which says where)", p)
-		}
-	}()
-	mux.Handle(pattern, h)
-	return nil
-}
-
-// find returns the most specific route. It looks at the path as ServeMux cleans it, so that "//orders", "/x/../orders" and
-// "/x/%2e%2e/orders" do not slip past a rule; the request itself is passed on as it came.
-func (rt *router) find(r *http.Request) *route {
-	if rt.mux == nil {
-		return rt.fallback
-	}
-	host, raw := plainHost(r.Host), plainPath(r.URL.RawPath)
-	if host != r.Host || raw != r.URL.RawPath {
-		plain, target := *r, *r.URL
-		target.RawPath = raw
-		plain.Host, plain.URL, r = host, &target, &plain
-	}
-	_, pattern := rt.mux.Handler(r)
-	if found, ok := rt.routes[pattern]; ok {
-		return found
-	}
-	return rt.fallback
 }
 
 // plainHost returns the host as rules spell it: small letters, no dot at the end.
@@ -366,12 +355,30 @@ func (g *Gateway) noticeReruns(rule *rules.Route) func(context.Context, *semelht
 // formsView is the gateway as package forms sees it. It implements forms.Gateway.
 type formsView struct{ g *Gateway }
 
-func (v formsView) Find(host string, target *url.URL) *forms.Route {
-	found := v.g.router.find(&http.Request{Method: http.MethodPost, Host: host, URL: target})
-	if found == v.g.router.fallback {
-		return nil
+func (v formsView) Find(host string, target *url.URL) (found []*forms.Route) {
+	for _, rt := range v.g.router.possible(&http.Request{Method: http.MethodPost, Host: host, URL: target}, ofForm) {
+		if rt != v.g.router.fallback {
+			found = append(found, &rt.form)
+		}
 	}
-	return &found.form
+	return found
+}
+
+// Label is the name of the route, where the path alone tells it, as do all that have no conditions. The routes of one pattern share
+// its tokens: which of them a form meets is seen when it is sent.
+func (v formsView) Label(host string, target *url.URL) string {
+	at := v.g.router.group(&http.Request{Method: http.MethodPost, Host: host, URL: target})
+	switch {
+	case at == nil:
+		return v.g.router.fallback.rule.Name
+	case len(at.conditions) == 0:
+		return at.routes[0].rule.Name
+	}
+	return "pattern\n" + at.routes[0].rule.Match.Host + at.routes[0].rule.Match.Path // no name has a line feed
+}
+
+func (v formsView) Explain(host string, target *url.URL) []forms.Candidate {
+	return v.g.router.explain(&http.Request{Method: http.MethodPost, Host: host, URL: target}, ofForm)
 }
 
 func (v formsView) Nearest(path string) string { return nearestPath(v.g.router.all, path) }

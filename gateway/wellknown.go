@@ -145,9 +145,9 @@ func (g *Gateway) status(w http.ResponseWriter, r *http.Request) {
 		g.router.fallback.status.ServeHTTP(w, r) // it says what is wrong
 		return
 	}
-	rt := g.router.find(about)
+	rt := g.router.asked(about)
 	if g.forms != nil && rt.rule.Form != nil {
-		g.forms.CheckHeader(r, &rt.form)
+		g.forms.CheckHeader(r, about, &rt.form)
 	}
 	name, _, _ := semelhttp.FromHeader(keyHeader(&rt.rule)).Key(r, nil) // the status handler says what is wrong with it
 	asked := &attempt{request: about, name: name}

@@ -32,9 +32,10 @@ routes:
 		{"query do = save or draft", "header Next-Action is present", "form do[save] = 1"},
 		{`json /operationName = "CreateOrder"`, `json /version = 2 or 2.5 or "2"`, "json /dry = false", "json /order/id is present"},
 	}
-	got := texts.Of(file.Routes, func(route rules.Route) []string {
-		return texts.Of(route.Match.Conditions, func(c rules.MatchCondition) string { return c.String() })
-	})
+	var got [][]string
+	for _, route := range file.Routes {
+		got = append(got, texts.Of(route.Match.Conditions, func(c rules.MatchCondition) string { return c.String() }))
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -332,6 +332,9 @@ func (whole) pair(span) (name, value string)               { return "", "" }
 // a field of that name without the note counts.
 const ImagePrefix = Prefix + "image."
 
+// PasswordNote is the value of a field that [Scan] takes for a note: the form asks for a password.
+const PasswordNote = Prefix + "password"
+
 // pressed holds the names of an image button's fields that may still come.
 type pressed []string
 

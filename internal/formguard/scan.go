@@ -45,6 +45,8 @@ type Result struct {
 	Length int64
 	// Found reports whether there was a token field.
 	Found bool
+	// Password reports whether there was a [PasswordNote].
+	Password bool
 	// Outline describes the fields that count, if Seed asks for it.
 	Outline *Outline
 }
@@ -76,7 +78,7 @@ func Scan(r io.Reader, contentType, rawQuery string, o *BodyOptions) (Result, er
 	}
 	query, queryTokens := sift(rawQuery, n, ours, changing)
 	s.found(queryTokens...)
-	result := Result{Length: s.length, Tokens: s.tokens, Found: len(s.tokens) > 0, Outline: s.outline}
+	result := Result{Length: s.length, Tokens: s.tokens, Found: len(s.tokens) > 0, Password: s.password, Outline: s.outline}
 	s.outline.close(query)
 	s.sum(query, &result.Digest)
 	return result, nil
@@ -96,10 +98,12 @@ type scan struct {
 	length  int64
 	tokens  []string
 	most    int // of the tokens
-	content hash.Hash
-	shape   *shape  // for multipart
-	pressed pressed // of the image button that a note has named
-	outline *Outline
+	// password is set once there was a note of one.
+	password bool
+	content  hash.Hash
+	shape    *shape  // for multipart
+	pressed  pressed // of the image button that a note has named
+	outline  *Outline
 }
 
 func newScan(kind formType, n names, most int) *scan {
@@ -155,7 +159,8 @@ func (s *scan) add(sp *span) {
 
 // found keeps the first tokens.
 func (s *scan) found(tokens ...string) {
-	tokens = slices.DeleteFunc(tokens, func(token string) bool { return strings.HasPrefix(token, ImagePrefix) })
+	s.password = s.password || slices.Contains(tokens, PasswordNote)
+	tokens = slices.DeleteFunc(tokens, func(token string) bool { return token == PasswordNote || strings.HasPrefix(token, ImagePrefix) })
 	room := max(0, s.most-len(s.tokens))
 	s.tokens = append(s.tokens, tokens[:min(room, len(tokens))]...)
 }

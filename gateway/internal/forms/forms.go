@@ -31,8 +31,13 @@ const retryAfter = time.Second
 // Gateway is the part of the gateway that forms depend on. It hands over only requests with a
 // settled header, which tells the truth about the request's origin.
 type Gateway interface {
-	// Find returns the route of a rule that takes a POST to the target on the host, or nil where no rule does.
-	Find(host string, target *url.URL) *Route
+	// Find returns the routes of rules that a form may meet which posts to the target on the host, as far as can be told before it is sent:
+	// what it has in its fields, and which headers a script adds, is not known. None where no rule takes it.
+	Find(host string, target *url.URL) []*Route
+	// Label names what the tokens of such a form are issued for: the route, or the pattern of several.
+	Label(host string, target *url.URL) string
+	// Explain says of each route of Find, and of those that such a form cannot meet, why.
+	Explain(host string, target *url.URL) []Candidate
 	// Nearest returns the path of the rule that was probably meant for a path, "" for none.
 	Nearest(path string) string
 	// FailBody answers a request whose body could not be read.
@@ -119,6 +124,8 @@ type attempt struct {
 	// unverified is set for a request with a token that cannot be verified now, and
 	// ambiguous for a form that can be read in more than one way.
 	unverified, ambiguous bool
+
+	about *http.Request // what a question is about; nil for any other request
 
 	refused []string // the tokens of a form that was refused because none is valid
 
@@ -211,10 +218,12 @@ func freshPage(h http.Header) http.Header {
 	return h
 }
 
-// leadsTo returns the route that a form leads to which posts to the target, or nil when it has no protection for forms.
+// leadsTo returns the first route with protection for forms that a form may meet which posts to the target, or nil.
 func (f *Forms) leadsTo(host string, target *url.URL) *Route {
-	if found := f.gateway.Find(host, target); found != nil && found.Rule.Form != nil {
-		return found
+	for _, found := range f.gateway.Find(host, target) {
+		if found.Rule.Form != nil {
+			return found
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,17 +31,32 @@ type inserter struct {
 	page    *pageWriter
 	base    *url.URL
 	xhtml   bool
-	forms   map[string]rewrite.Form     // by id
-	routes  map[string]*Route           // where actions lead
-	presses map[*Route]*formguard.Press // nil for a route whose forms have no reader
-	out     []byte                      // what was inserted last
+	forms   map[string]rewrite.Form       // by id
+	targets map[string]*target            // where actions lead
+	presses map[pressKey]*formguard.Press // nil for a route whose forms have no reader
+	out     []byte                        // what was inserted last
+	tokens  map[*rewrite.Form]*formTokens // of the forms that are open
+	named   map[string]*formTokens        // by the ids of forms
+}
+
+// target is where a form leads: the routes with protection for forms that it may meet.
+type target struct {
+	label  string
+	routes []*Route
+}
+
+// pressKey is what a token is made of.
+type pressKey struct {
+	label string
+	route *Route
 }
 
 func (p *pageWriter) newInserter() *inserter {
 	base := *p.request.URL
 	base.Scheme, base.Host, base.User, base.Fragment = "http", p.request.Host, nil, ""
 	return &inserter{
-		page: p, base: &base, forms: map[string]rewrite.Form{}, routes: map[string]*Route{}, presses: map[*Route]*formguard.Press{},
+		page: p, base: &base, forms: map[string]rewrite.Form{}, targets: map[string]*target{}, presses: map[pressKey]*formguard.Press{},
+		tokens: map[*rewrite.Form]*formTokens{}, named: map[string]*formTokens{},
 		xhtml: strings.Contains(strings.ToLower(p.Header().Get("Content-Type")), "xhtml"),
 	}
 }
@@ -48,7 +64,9 @@ func (p *pageWriter) newInserter() *inserter {
 // Form implements rewrite.Inserter.
 func (in *inserter) Form(form *rewrite.Form) []byte {
 	in.remember(form)
-	return in.insert(in.target(form.Action, form.Method), form.Ref, form.Inert)
+	in.out = in.out[:0]
+	in.insert(in.target(form.Action, form.Method), in.open(form), form.Ref, form.Inert)
+	return in.out
 }
 
 // remember keeps of a form what buttons that name it have to know.
@@ -61,7 +79,7 @@ func (in *inserter) remember(form *rewrite.Form) {
 // Submitter implements rewrite.Inserter. A button gets a token of its own where it leads to another route than its form does.
 func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 	form, known := in.formOf(s)
-	var own *Route
+	var own *target
 	if known {
 		own = in.target(form.Action, form.Method)
 	} else if !s.HasFormAction || !s.HasFormMethod && len(s.FormID) == 0 {
@@ -69,25 +87,35 @@ func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 	}
 	rt := in.target(s.FormAction, cmp.Or(s.FormMethod, "post")) // without any the form is unknown; a token in a query is removed again
 	in.out = in.out[:0]
-	if rt != own {
-		in.insert(rt, s.FormRef, form.Inert)
+	if !rt.same(own) {
+		in.insert(rt, in.tokensOf(s.FormID, s.Form), s.FormRef, form.Inert)
 	}
-	if s.Image {
-		in.noteImage(rt, s)
+	if s.Image && rt != nil {
+		in.noteImage(rt.label, rt.routes[0], s)
 	}
 	return in.out
 }
 
+// same reports whether forms to both places get the same tokens.
+func (t *target) same(other *target) bool {
+	return t == other || t != nil && other != nil && t.label == other.label && slices.Equal(t.routes, other.routes)
+}
+
 // noteImage names an image button before it, so that where it is pressed does not count.
-func (in *inserter) noteImage(rt *Route, s *rewrite.Submitter) {
+func (in *inserter) noteImage(label string, rt *Route, s *rewrite.Submitter) {
 	value := formguard.ImagePrefix + asWritten(s.Name)
-	if rt == nil || in.press(rt) == nil || len(value) > formguard.MaxTokenField {
+	if in.press(label, rt) == nil || len(value) > formguard.MaxTokenField {
 		return
 	}
+	in.note(rt, value, s.FormRef)
+}
+
+// note inserts a hidden field that tells the gateway something of the form.
+func (in *inserter) note(rt *Route, value string, form []byte) {
 	in.out = append(in.out, `<input type="hidden"`...)
 	in.attribute("name", rt.Rule.Form.Field)
 	in.attribute("value", value)
-	in.closeField(s.FormRef)
+	in.closeField(form)
 }
 
 // closeField ends the tag of a hidden field.
@@ -145,7 +173,7 @@ func (in *inserter) Head(closed bool) {
 // script goes to the end of the body, behind the forms and still before deferred scripts.
 func (in *inserter) End(behind bool) []byte {
 	p := in.page
-	if p.scripted || p.headEnd > 0 || !p.wantsScript || behind && in.xhtml { // XML has nothing behind its root
+	if p.scripted || p.headEnd > 0 || p.wantsScript == 0 || behind && in.xhtml { // XML has nothing behind its root
 		return nil
 	}
 	return p.script()
@@ -155,30 +183,30 @@ func (in *inserter) End(behind bool) []byte {
 func (in *inserter) Base(href string) {
 	if base, err := in.base.Parse(asBrowsersRead(href)); err == nil {
 		in.base = base
-		clear(in.routes)
+		clear(in.targets)
 	}
 }
 
-// target returns the route with form protection that an action leads to, or nil.
-func (in *inserter) target(action []byte, method string) *Route {
+// target returns where an action leads, or nil where no route there has protection for forms.
+func (in *inserter) target(action []byte, method string) *target {
 	if method != "post" {
 		return nil
 	}
-	if found, known := in.routes[string(action)]; known {
+	if found, known := in.targets[string(action)]; known {
 		return found
 	}
 	text := string(action)
 	found := in.resolve(text)
-	if len(in.routes) < maxPageForms && len(text) <= maxPageAction {
-		in.routes[text] = found
+	if len(in.targets) < maxPageForms && len(text) <= maxPageAction {
+		in.targets[text] = found
 	}
 	return found
 }
 
-func (in *inserter) resolve(action string) *Route {
+func (in *inserter) resolve(action string) *target {
 	p := in.page
-	if path, ok := plainAction(action); ok && in.base.Host == p.request.Host && (in.base.Scheme == "http" || in.base.Scheme == "https") {
-		return in.leadsTo(&url.URL{Path: path})
+	if path, query, ok := plainAction(action); ok && in.base.Host == p.request.Host && (in.base.Scheme == "http" || in.base.Scheme == "https") {
+		return in.leadsTo(&url.URL{Path: path, RawQuery: query})
 	}
 	target := p.request.URL // an empty action is the page itself, whatever the base
 	if action = asBrowsersRead(action); action != "" {
@@ -190,27 +218,27 @@ func (in *inserter) resolve(action string) *Route {
 			return nil
 		}
 	}
-	return in.leadsTo(&url.URL{Path: target.Path, RawPath: target.RawPath})
+	return in.leadsTo(&url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery})
 }
 
-// plainAction returns the path of an action that is one from the root and needs
+// plainAction returns the path and query of an action that is one from the root and needs
 // nothing resolved, as most are. It is false for all others.
-func plainAction(action string) (path string, ok bool) {
-	path, query, _ := strings.Cut(action, "?")
+func plainAction(action string) (path, query string, ok bool) {
+	path, query, _ = strings.Cut(action, "?")
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
-		return "", false
+		return "", "", false
 	}
 	for i := range len(path) {
 		if c := path[i] | 0x20; (c < 'a' || c > 'z') && (path[i] < '0' || path[i] > '9') && !strings.ContainsRune("/-_", rune(path[i])) {
-			return "", false
+			return "", "", false
 		}
 	}
 	for i := range len(query) {
 		if query[i] <= ' ' || query[i] == '#' || query[i] >= 0x7F {
-			return "", false
+			return "", "", false
 		}
 	}
-	return path, true
+	return path, query, true
 }
 
 // asBrowsersRead is a URL in an attribute without what browsers leave out of it.
@@ -245,26 +273,36 @@ func withoutPort(u *url.URL) string {
 	return name + ":" + port
 }
 
-// insert returns the hidden field for a form that leads to the route. A nil route leads nowhere.
-func (in *inserter) insert(rt *Route, form []byte, inert bool) []byte {
-	if rt == nil {
-		return nil
+// insert inserts a hidden field for each kind of token that a form needs where it leads: one, unless routes there differ in the field
+// or in whose a form is.
+func (in *inserter) insert(to *target, tokens *formTokens, form []byte, inert bool) {
+	if to == nil {
+		return
 	}
-	press := in.press(rt)
-	if press == nil {
-		return nil
+	for i, rt := range to.routes {
+		press := in.press(to.label, rt)
+		alike := func(o *Route) bool {
+			return o.Rule.Form.Field == rt.Rule.Form.Field && slices.Equal(o.Rule.Scope, rt.Rule.Scope)
+		}
+		if press == nil || slices.ContainsFunc(to.routes[:i], alike) || tokens.without(rt) {
+			continue
+		}
+		start := len(in.out)
+		in.out = append(in.out, `<input type="hidden" name="`...)
+		in.out = append(in.out, html.EscapeString(rt.Rule.Form.Field)...)
+		in.out = append(in.out, `" value="`...)
+		in.out = append(press.Append(in.out), `" autocomplete="off" data-semel-token`...)
+		if in.xhtml {
+			in.out = append(in.out, `=""`...)
+		}
+		in.words(&rt.Rule.Form.Texts)
+		in.closeField(form)
+		script := rt.Rule.Form.Script && !inert
+		if script {
+			in.page.wantsScript++
+		}
+		tokens.add(rt, in.out[start:], script)
 	}
-	in.out = append(in.out[:0], `<input type="hidden" name="`...)
-	in.out = append(in.out, html.EscapeString(rt.Rule.Form.Field)...)
-	in.out = append(in.out, `" value="`...)
-	in.out = append(press.Append(in.out), `" autocomplete="off" data-semel-token`...)
-	if in.xhtml {
-		in.out = append(in.out, `=""`...)
-	}
-	in.words(&rt.Rule.Form.Texts)
-	in.closeField(form)
-	in.page.wantsScript = in.page.wantsScript || rt.Rule.Form.Script && !inert
-	return in.out
 }
 
 // attribute adds an attribute, whose value is markup, to what is inserted, unless it is empty.
@@ -293,16 +331,17 @@ func (in *inserter) words(texts *rules.FormTexts) {
 }
 
 // press returns what makes the route's tokens for the reader of the page, or nil.
-func (in *inserter) press(rt *Route) *formguard.Press {
-	if press, known := in.presses[rt]; known {
+func (in *inserter) press(label string, rt *Route) *formguard.Press {
+	key := pressKey{label, rt}
+	if press, known := in.presses[key]; known {
 		return press
 	}
 	var press *formguard.Press
 	minter, err := in.page.forms.secrets.minter(in.page.request.Context()) // it was there a moment ago
 	if principal := in.page.principal(rt.Rule); principal != "" && err == nil {
-		press = in.page.pressOf(minter, rt.Rule.Name, principal)
+		press = in.page.pressOf(minter, label, principal)
 	}
-	in.presses[rt] = press
+	in.presses[key] = press
 	return press
 }
 
@@ -380,31 +419,39 @@ func (u *seenOnce) first(name string) (first, last bool) {
 	return true, len(u.seen) == maxUnmatched
 }
 
-// leadsTo returns the route that takes a form of the page, or nil. A form that posts
+// leadsTo returns where a form of the page leads, or nil where no route there has protection for forms. A form that posts
 // to the application and that no rule takes is logged, once.
-func (in *inserter) leadsTo(target *url.URL) *Route {
+func (in *inserter) leadsTo(url *url.URL) *target {
 	p := in.page
 	f := p.forms
-	found := f.gateway.Find(p.request.Host, target)
-	switch {
-	case found != nil && found.Rule.Form != nil:
+	all := f.gateway.Find(p.request.Host, url)
+	to := &target{}
+	for _, found := range all {
+		if found.Rule.Form == nil {
+			continue
+		}
+		to.routes = append(to.routes, found)
 		if !found.InPage.Load() {
 			found.InPage.Store(true)
 		}
 		if p.leads == nil {
 			p.leads = found
 		}
-		return found
-	case found != nil: // a rule without form takes it
+	}
+	switch {
+	case len(to.routes) > 0:
+		to.label = f.gateway.Label(p.request.Host, url)
+		return to
+	case len(all) > 0: // rules without form take it
 		return nil
 	}
 	if p.unmatched++; p.unmatched > maxUnmatchedPage {
 		return nil
 	}
-	action := likePath(target.Path)
+	action := likePath(url.Path)
 	if first, last := f.unmatched.first(action); first {
 		attrs := []slog.Attr{slog.String("action", action), slog.String("page", likePath(p.request.URL.Path))}
-		if near := f.gateway.Nearest(target.Path); near != "" {
+		if near := f.gateway.Nearest(url.Path); near != "" {
 			attrs = append(attrs, slog.String("nearest", near))
 		}
 		if last {

@@ -18,6 +18,8 @@ type State string
 // The states of a form of a page.
 const (
 	Protected   State = "protected"   // a rule with form takes it
+	Depends     State = "depends"     // the same, if the form and its header are as the rule's conditions want
+	Password    State = "password"    // a rule with form takes it, and it asks for a password: it gets no token
 	NoScript    State = "no-script"   // the same, and the page cannot have the script
 	Exempt      State = "exempt"      // a rule with protect: false takes it
 	Unprotected State = "unprotected" // no rule takes it, or one without form
@@ -36,8 +38,10 @@ type PageForm struct {
 	Method string `json:"method"`
 	Action string `json:"action"` // the path it leads to; with another host, the URL
 	State  State  `json:"state"`
-	// Rule is the name of the rule that its path matches, if any.
+	// Rule is the name of the rule that it meets, or the names of those that it may meet.
 	Rule string `json:"rule,omitempty"`
+	// Because says of each route of its path whether it meets that, and why.
+	Because string `json:"because,omitempty"`
 	// Nearest is the path of the rule that was probably meant, where none matches.
 	Nearest string `json:"nearest,omitempty"`
 	// Reader names what identifies the reader of the page, to whom the form is bound,
@@ -47,6 +51,36 @@ type PageForm struct {
 	Why string `json:"why,omitempty"`
 
 	scripted bool // its rule wants the script
+	public   bool // its rule gives no token to a form that asks for a password
+}
+
+// Candidate is a route whose method, host and path are those of a request.
+type Candidate struct {
+	Route   string
+	Pattern string // method, host and path; empty for the default route
+	Verdict Verdict
+	// Why lists the conditions that decide, or that are all met.
+	Why []string
+}
+
+// Verdict says whether a request meets a route.
+type Verdict string
+
+// The verdicts.
+const (
+	Meets     Verdict = "meets"
+	May       Verdict = "may meet"
+	MeetsNot  Verdict = "does not meet"
+	Ambiguous Verdict = "can be read either way" // and is refused
+)
+
+// String says it in a sentence without its subject.
+func (c *Candidate) String() string {
+	text := string(c.Verdict) + " " + c.Route
+	if len(c.Why) > 0 {
+		text += " (" + strings.Join(c.Why, ", ") + ")"
+	}
+	return text
 }
 
 // Inspect lists the forms of a page as the gateway would treat them. The request is the one that got the page, header and body are
@@ -67,7 +101,7 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 		return nil, fmt.Errorf("gateway: read the page: it has the content coding %q", coding)
 	}
 	page.pass = allowElement(header[policyHeader], f.scriptElement(r.Host))
-	finder := &formFinder{inserter: page.newInserter()}
+	finder := &formFinder{inserter: page.newInserter(), at: map[*rewrite.Form]int{}, ids: map[string]int{}}
 	rewriter := rewrite.NewWriter(io.Discard, finder, &rewrite.Options{Charset: charsetOf(header), XML: finder.xhtml, MaxBytes: c.MaxPageBytes})
 	if _, err := io.Copy(rewriter, body); err != nil {
 		return nil, fmt.Errorf("gateway: read the page: %w", err)
@@ -82,7 +116,13 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	if !page.pass.allowed || !finder.ended {
 		finder.withoutScript(page.whyNoScript())
 	}
-	return finder.found, nil
+	var found []PageForm
+	for i, form := range finder.found {
+		if finder.uses[i] > 0 && !slices.Contains(found, form) {
+			found = append(found, form)
+		}
+	}
+	return found, nil
 }
 
 // withCookiesOf returns the request as the browser sends it once it has the page's
@@ -115,19 +155,49 @@ func (w *headerOnly) Header() http.Header { return w.header }
 type formFinder struct {
 	*inserter
 	found []PageForm
+	uses  []int                 // of each of these
+	at    map[*rewrite.Form]int // of the open forms
+	ids   map[string]int
 	ended bool // there is a place for the script
 }
 
 // Form implements rewrite.Inserter.
 func (f *formFinder) Form(form *rewrite.Form) []byte {
 	f.remember(form)
-	return f.addForm(string(form.Action), form.Method)
+	out, i := f.addForm(string(form.Action), form.Method)
+	f.at[form] = i
+	if len(form.ID) > 0 {
+		f.ids[string(form.ID)] = i
+	}
+	return out
+}
+
+// Password implements rewrite.Inserter.
+func (f *formFinder) Password(s *rewrite.Submitter) []byte {
+	i, known := f.at[s.Form]
+	if len(s.FormID) > 0 {
+		i, known = f.ids[string(s.FormID)]
+	}
+	if !known || i < 0 || !f.found[i].public || f.found[i].State != Protected && f.found[i].State != Depends {
+		return nil
+	}
+	form := f.found[i]
+	form.State = Password
+	f.uses[i]--
+	at := f.count(form)
+	if len(s.FormID) > 0 {
+		f.ids[string(s.FormID)] = at
+	} else {
+		f.at[s.Form] = at
+	}
+	return nil
 }
 
 // Submitter implements rewrite.Inserter.
 func (f *formFinder) Submitter(s *rewrite.Submitter) []byte {
 	if _, known := f.formOf(s); known || s.HasFormAction {
-		return f.addForm(string(s.FormAction), cmp.Or(s.FormMethod, "post")) // as for its token
+		out, _ := f.addForm(string(s.FormAction), cmp.Or(s.FormMethod, "post")) // as for its token
+		return out
 	}
 	return nil
 }
@@ -154,12 +224,23 @@ func (f *formFinder) withoutScript(why string) {
 }
 
 // addForm lists a form once for each place that it leads to. What it returns goes nowhere: it is something for a form that gets a token.
-func (f *formFinder) addForm(action, method string) []byte {
+func (f *formFinder) addForm(action, method string) (out []byte, at int) {
 	form := f.judge(action, method)
-	if len(f.found) < maxPageForms && !slices.Contains(f.found, form) {
-		f.found = append(f.found, form)
+	return []byte(form.Reader), f.count(form)
+}
+
+// count returns the place of a form in the list, -1 for none.
+func (f *formFinder) count(form PageForm) int {
+	i := slices.Index(f.found, form)
+	switch {
+	case i < 0 && len(f.found) >= maxPageForms:
+		return -1
+	case i < 0:
+		i = len(f.found)
+		f.found, f.uses = append(f.found, form), append(f.uses, 0)
 	}
-	return []byte(form.Reader)
+	f.uses[i]++
+	return i
 }
 
 func (f *formFinder) judge(action, method string) PageForm {
@@ -182,18 +263,40 @@ func (f *formFinder) judge(action, method string) PageForm {
 		form.Action, form.State = target.Scheme+"://"+target.Host+form.Action, Elsewhere
 		return form
 	}
-	found := g.Find(p.request.Host, &url.URL{Path: target.Path, RawPath: target.RawPath})
+	to := &url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}
+	found, all := g.Find(p.request.Host, to), g.Explain(p.request.Host, to)
 	form.State = Unprotected
-	if found == nil {
+	if len(found) == 0 {
 		form.Nearest = g.Nearest(target.Path)
 		return form
 	}
-	form.Rule = found.Rule.Name
+	var names []string
+	tokens, exempt := 0, 0
+	form.public = true
+	for _, rt := range found {
+		names = append(names, rt.Rule.Name)
+		switch {
+		case !rt.Rule.Protect:
+			exempt++
+		case rt.Rule.Form != nil:
+			if tokens++; tokens == 1 {
+				form.Reader, form.scripted = f.reader(rt), rt.Rule.Form.Script
+			}
+			form.public = form.public && !rt.Rule.Form.Passwords
+		}
+	}
+	form.Rule = strings.Join(names, ", ")
+	for i := range all {
+		form.Because += strings.Repeat("; ", min(i, 1)) + all[i].String()
+	}
+	whole := all[len(all)-1].Pattern != "" && tokens+exempt == len(found) // else some such forms get no protection
 	switch {
-	case !found.Rule.Protect:
+	case whole && tokens == 0:
 		form.State = Exempt
-	case found.Rule.Form != nil:
-		form.State, form.Reader, form.scripted = Protected, f.reader(found), found.Rule.Form.Script
+	case whole && tokens > 0:
+		form.State = Protected
+	case tokens > 0:
+		form.State = Depends
 	}
 	return form
 }

@@ -54,7 +54,7 @@ func (s *tokenKey) Key(r *http.Request, body *semelhttp.Body) (string, bool, err
 	if err != nil {
 		return "", false, err
 	}
-	if !result.Found {
+	if !result.Found || result.Password && !s.rule.Form.Passwords {
 		return "", false, s.forms.checkHeader(r, a, s.rule, s.lifetime)
 	}
 	minter, err := s.forms.verifier(r, a, s.rule)
@@ -130,14 +130,18 @@ func (f *Forms) verify(r *http.Request, a *attempt, minter *formguard.Minter, to
 	if len(rule.Scope) == 0 {
 		f.config.Notices.AboutSessions(rule.Name, r)
 	}
-	stale := formguard.ErrForeign
+	target := r
+	if a.about != nil {
+		target = a.about
+	}
+	label, stale := f.gateway.Label(target.Host, target.URL), formguard.ErrForeign
 	for _, text := range tokens {
 		principals := identities(r, a.visitor, rule.Scope)
 		if len(principals) == 0 {
 			principals = f.guests(r, a, rule, minter, text)
 			a.guest = len(principals) > 0
 		}
-		token, by, err := minter.Verify(text, rule.Name, lifetime, principals...)
+		token, by, err := minter.Verify(text, label, lifetime, principals...)
 		if err == nil {
 			return token, principals[by], nil
 		}
@@ -150,8 +154,10 @@ func (f *Forms) verify(r *http.Request, a *attempt, minter *formguard.Minter, to
 
 // CheckHeader is checkHeader for a question about a request, which passed
 // [Forms.WithoutCookies]. A token that is not valid is a key that was never used.
-func (f *Forms) CheckHeader(r *http.Request, rt *Route) {
-	_ = f.checkHeader(r, attemptOf(r.Context()), rt.Rule, rt.Lifetime)
+func (f *Forms) CheckHeader(r, about *http.Request, rt *Route) {
+	a := attemptOf(r.Context())
+	a.about = about
+	_ = f.checkHeader(r, a, rt.Rule, rt.Lifetime)
 }
 
 // checkHeader verifies a token in the header that holds the rule's keys; it is

@@ -44,9 +44,10 @@ func (f *Forms) serveNew(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var rt *Route
+	label := ""
 	target, err := url.ParseRequestURI(r.URL.Query().Get("for"))
 	if err == nil && strings.HasPrefix(target.Path, "/") && target.Host == "" {
-		rt = f.leadsTo(r.Host, &url.URL{Path: target.Path, RawPath: target.RawPath})
+		rt, label = f.leadsTo(r.Host, target), f.gateway.Label(r.Host, target)
 	}
 	if rt == nil {
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{
@@ -81,7 +82,7 @@ func (f *Forms) serveNew(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	answer := must.Get(json.Marshal(newToken{
-		Token: string(p.pressOf(minter, rt.Rule.Name, principal).Append(nil)), Field: rt.Rule.Form.Field,
+		Token: string(p.pressOf(minter, label, principal).Append(nil)), Field: rt.Rule.Form.Field,
 		ExpiresInMS: rt.Lifetime.Milliseconds(), Route: rt.Rule.Name,
 	}))
 	_, _ = w.Write(append(answer, '\n')) // the caller may have gone

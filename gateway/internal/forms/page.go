@@ -51,7 +51,7 @@ type pageWriter struct {
 	pass        elementPass // of the script
 	style       elementPass // of the notice
 	leads       *Route      // the first route that a form of the page leads to
-	wantsScript bool        // there is a form in the page that wants the script
+	wantsScript int         // the tokens in the page whose rules want the script
 	scripted    bool        // there is a script in the page
 	headEnd     int         // where the head ends in out, while that is held back; else 0
 	tells       bool        // it has to show that a form was replayed
@@ -277,7 +277,7 @@ func (p *pageWriter) commit() error {
 // scriptHead puts the script at the end of the head, if a form has come by that wants it. There it is inside no element that a
 // framework compares with its own rendering, and runs before all of the page's forms and the scripts that take them over.
 func (p *pageWriter) scriptHead() {
-	if p.headEnd > 0 && p.wantsScript && !p.scripted {
+	if p.headEnd > 0 && p.wantsScript > 0 && !p.scripted {
 		p.out = slices.Insert(p.out, p.headEnd, p.script()...)
 	}
 	p.headEnd = 0
@@ -418,7 +418,7 @@ func (p *pageWriter) passRewritten() {
 	} else {
 		p.report(p.nothingToDo())
 	}
-	if p.wantsScript && !p.scripted {
+	if p.wantsScript > 0 && !p.scripted {
 		p.report(pageNoScript)
 	}
 	if p.mode == pageHolding {

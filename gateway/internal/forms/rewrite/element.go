@@ -103,10 +103,12 @@ type Submitter struct {
 }
 
 // isImage is false for most inputs, which are not images.
-func isImage(tag []byte) bool {
-	const length = len("image")
-	for i := 0; i+length <= len(tag); i++ {
-		if tag[i]|0x20 == 'i' && equalFold(tag[i:i+length], "image") {
+func isImage(tag []byte) bool { return mentions(tag, "image") }
+
+// mentions reports whether a tag has the word, whatever its case, somewhere.
+func mentions(tag []byte, word string) bool {
+	for i := 0; i+len(word) <= len(tag); i++ {
+		if tag[i]|0x20 == word[0] && equalFold(tag[i:i+len(word)], word) {
 			return true
 		}
 	}
@@ -165,6 +167,20 @@ func (s *openSubmitter) read(tag []byte, button bool, enclosing *Form) bool {
 	if method.has {
 		s.FormMethod = keyword(method.value, "get", "post", "dialog")
 	}
+	return true
+}
+
+// readPassword fills in which form an input belongs to. It is false for one that does not ask for a password.
+func (s *openSubmitter) readPassword(tag []byte, enclosing *Form) bool {
+	if !mentions(tag, "password") {
+		return false
+	}
+	kind, form := attribute{name: "type"}, attribute{name: "form"}
+	s.room = find(tag, s.room[:0], &kind, &form)
+	if !equalFold(kind.value, "password") {
+		return false
+	}
+	s.Submitter = Submitter{FormID: form.value, FormRef: form.raw, Form: enclosing}
 	return true
 }
 

@@ -20,6 +20,7 @@ func (tokens) Form(f *rewrite.Form) []byte {
 }
 
 func (tokens) Submitter(*rewrite.Submitter) []byte { return nil }
+func (tokens) Password(*rewrite.Submitter) []byte  { return nil }
 func (tokens) Body() []byte                        { return nil }
 func (tokens) Base(string)                         {}
 func (tokens) Policy([]byte)                       {}

@@ -13,6 +13,7 @@ type stranger struct{ mark []byte }
 
 func (s stranger) Form(*rewrite.Form) []byte           { return s.mark }
 func (s stranger) Submitter(*rewrite.Submitter) []byte { return s.mark }
+func (s stranger) Password(*rewrite.Submitter) []byte  { return s.mark }
 func (s stranger) Body() []byte                        { return s.mark }
 func (stranger) Base(string)                           {}
 func (stranger) Policy([]byte)                         {}

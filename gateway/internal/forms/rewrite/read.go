@@ -305,6 +305,10 @@ func (w *Writer) button(tag []byte) {
 		w.stats.LongTags++
 		return
 	}
+	if w.what == inputElement && w.submitter.readPassword(tag, w.outline.enclosing()) {
+		w.insertAt(w.start, w.insert.Password(&w.submitter.Submitter))
+		return
+	}
 	if !submits(tag) && (w.what != inputElement || !isImage(tag)) || !w.submitter.read(tag, w.what == buttonElement, w.outline.enclosing()) {
 		return
 	}

@@ -29,6 +29,9 @@ type Inserter interface {
 	// Submitter is called for every button that says itself where or how it sends a form, and for every image button, and
 	// is inserted right before its tag.
 	Submitter(submitter *Submitter) []byte
+	// Password is called for every input that asks for a password, and is inserted right before its tag. Of the argument the
+	// members about its form are set.
+	Password(field *Submitter) []byte
 	// Body is called once, and is inserted right behind the start tag of the body. A page without that tag has no body here.
 	Body() []byte
 	// Base is called once, with the value of the first base element that has href, as it is written. Browsers resolve the
