@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/formfields"
 	"github.com/semel-dev/semel/internal/formguard"
@@ -44,10 +45,11 @@ type group struct {
 	conditions []rules.MatchCondition // of all routes, each once
 	of         [][]int                // the conditions of each route
 	query      lookup
-	form       lookup
-	paths      [][]string   // of the members
-	members    [][]int      // the conditions of each path
-	reader     http.Handler // reads the body, and chooses again; nil where no condition is about it
+	fields     lookup
+	alone      []*forms.Route // of the one route, where there are no conditions
+	paths      [][]string     // of the members
+	members    [][]int        // the conditions of each path
+	reader     http.Handler   // reads the body, and chooses again; nil where no condition is about it
 }
 
 // lookup finds the conditions about a parameter or field.
@@ -88,11 +90,11 @@ func newGroup(routes []*route) *group {
 		g.of = append(g.of, own)
 	}
 	g.query = lookup{formfields.NamesOf(names["query"]...), places["query"]}
-	g.form = lookup{formfields.NamesOf(names["form"]...), places["form"]}
+	g.fields = lookup{formfields.NamesOf(names["form"]...), places["form"]}
 	for _, pointer := range names["json"] {
 		g.paths = append(g.paths, jsonsearch.Steps(pointer))
 	}
-	g.members = places["json"]
+	g.members, g.alone = places["json"], []*forms.Route{&g.routes[0].form}
 	return g
 }
 
@@ -243,7 +245,7 @@ func (f *facts) readBody(r *http.Request, body *semelhttp.Body) error {
 		f.doubt("json")
 		return nil
 	}
-	if f.bodied[0] && len(f.group.form.conditions) > 0 {
+	if f.bodied[0] && len(f.group.fields.conditions) > 0 {
 		err = f.readForm(r, body)
 	}
 	if err == nil && f.bodied[1] && len(f.group.paths) > 0 {
@@ -265,7 +267,7 @@ func (f *facts) readForm(r *http.Request, body *semelhttp.Body) error {
 		if field.Digested {
 			value = nil
 		}
-		f.field(&f.group.form, field.Name, true, value)
+		f.field(&f.group.fields, field.Name, true, value)
 		return nil
 	})
 	if _, unreadable := errors.AsType[*formfields.Error](err); unreadable {
@@ -406,7 +408,7 @@ func (bodyReader) Key(r *http.Request, body *semelhttp.Body) (string, bool, erro
 
 // reads makes the reader of a group's bodies: up to the largest limit of its routes.
 func (g *Gateway) reads(at *group) error {
-	limit, needed := int64(0), len(at.form.conditions)+len(at.paths) > 0
+	limit, needed := int64(0), len(at.fields.conditions)+len(at.paths) > 0
 	if !needed {
 		return nil
 	}

@@ -355,26 +355,22 @@ func (g *Gateway) noticeReruns(rule *rules.Route) func(context.Context, *semelht
 // formsView is the gateway as package forms sees it. It implements forms.Gateway.
 type formsView struct{ g *Gateway }
 
-func (v formsView) Find(host string, target *url.URL) (found []*forms.Route) {
-	for _, rt := range v.g.router.possible(&http.Request{Method: http.MethodPost, Host: host, URL: target}, ofForm) {
+// Find implements forms.Gateway. The routes of one pattern share tokens: which of them a form meets is seen when it is sent.
+func (v formsView) Find(host string, target *url.URL) (label string, found []*forms.Route) {
+	r := &http.Request{Method: http.MethodPost, Host: host, URL: target}
+	at := v.g.router.group(r)
+	switch {
+	case at == nil:
+		return "", nil
+	case len(at.conditions) == 0:
+		return at.routes[0].rule.Name, at.alone
+	}
+	for _, rt := range v.g.router.possible(r, ofForm) {
 		if rt != v.g.router.fallback {
 			found = append(found, &rt.form)
 		}
 	}
-	return found
-}
-
-// Label is the name of the route, where the path alone tells it, as do all that have no conditions. The routes of one pattern share
-// its tokens: which of them a form meets is seen when it is sent.
-func (v formsView) Label(host string, target *url.URL) string {
-	at := v.g.router.group(&http.Request{Method: http.MethodPost, Host: host, URL: target})
-	switch {
-	case at == nil:
-		return v.g.router.fallback.rule.Name
-	case len(at.conditions) == 0:
-		return at.routes[0].rule.Name
-	}
-	return "pattern\n" + at.routes[0].rule.Match.Host + at.routes[0].rule.Match.Path // no name has a line feed
+	return "pattern\n" + at.routes[0].rule.Match.Host + at.routes[0].rule.Match.Path, found // no name has a line feed
 }
 
 func (v formsView) Explain(host string, target *url.URL) []forms.Candidate {

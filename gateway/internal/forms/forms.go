@@ -32,10 +32,9 @@ const retryAfter = time.Second
 // settled header, which tells the truth about the request's origin.
 type Gateway interface {
 	// Find returns the routes of rules that a form may meet which posts to the target on the host, as far as can be told before it is sent:
-	// what it has in its fields, and which headers a script adds, is not known. None where no rule takes it.
-	Find(host string, target *url.URL) []*Route
-	// Label names what the tokens of such a form are issued for: the route, or the pattern of several.
-	Label(host string, target *url.URL) string
+	// what it has in its fields, and which headers a script adds, is not known. None where no rule takes it. The label is what the
+	// tokens of such a form are issued for: the route, or the pattern of several.
+	Find(host string, target *url.URL) (label string, found []*Route)
 	// Explain says of each route of Find, and of those that such a form cannot meet, why.
 	Explain(host string, target *url.URL) []Candidate
 	// Nearest returns the path of the rule that was probably meant for a path, "" for none.
@@ -219,13 +218,14 @@ func freshPage(h http.Header) http.Header {
 }
 
 // leadsTo returns the first route with protection for forms that a form may meet which posts to the target, or nil.
-func (f *Forms) leadsTo(host string, target *url.URL) *Route {
-	for _, found := range f.gateway.Find(host, target) {
+func (f *Forms) leadsTo(host string, target *url.URL) (label string, rt *Route) {
+	label, all := f.gateway.Find(host, target)
+	for _, found := range all {
 		if found.Rule.Form != nil {
-			return found
+			return label, found
 		}
 	}
-	return nil
+	return label, nil
 }
 
 // Key returns the source of the keys of a route's forms: their tokens.

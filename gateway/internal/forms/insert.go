@@ -32,14 +32,14 @@ type inserter struct {
 	base    *url.URL
 	xhtml   bool
 	forms   map[string]rewrite.Form       // by id
-	targets map[string]*target            // where actions lead
+	targets map[string]target             // where actions lead
 	presses map[pressKey]*formguard.Press // nil for a route whose forms have no reader
 	out     []byte                        // what was inserted last
 	tokens  map[*rewrite.Form]*formTokens // of the forms that are open
 	named   map[string]*formTokens        // by the ids of forms
 }
 
-// target is where a form leads: the routes with protection for forms that it may meet.
+// target is where a form leads: the routes with protection for forms that it may meet, none for elsewhere.
 type target struct {
 	label  string
 	routes []*Route
@@ -55,7 +55,7 @@ func (p *pageWriter) newInserter() *inserter {
 	base := *p.request.URL
 	base.Scheme, base.Host, base.User, base.Fragment = "http", p.request.Host, nil, ""
 	return &inserter{
-		page: p, base: &base, forms: map[string]rewrite.Form{}, targets: map[string]*target{}, presses: map[pressKey]*formguard.Press{},
+		page: p, base: &base, forms: map[string]rewrite.Form{}, targets: map[string]target{}, presses: map[pressKey]*formguard.Press{},
 		tokens: map[*rewrite.Form]*formTokens{}, named: map[string]*formTokens{},
 		xhtml: strings.Contains(strings.ToLower(p.Header().Get("Content-Type")), "xhtml"),
 	}
@@ -79,7 +79,7 @@ func (in *inserter) remember(form *rewrite.Form) {
 // Submitter implements rewrite.Inserter. A button gets a token of its own where it leads to another route than its form does.
 func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 	form, known := in.formOf(s)
-	var own *target
+	var own target
 	if known {
 		own = in.target(form.Action, form.Method)
 	} else if !s.HasFormAction || !s.HasFormMethod && len(s.FormID) == 0 {
@@ -90,15 +90,15 @@ func (in *inserter) Submitter(s *rewrite.Submitter) []byte {
 	if !rt.same(own) {
 		in.insert(rt, in.tokensOf(s.FormID, s.Form), s.FormRef, form.Inert)
 	}
-	if s.Image && rt != nil {
+	if s.Image && len(rt.routes) > 0 {
 		in.noteImage(rt.label, rt.routes[0], s)
 	}
 	return in.out
 }
 
 // same reports whether forms to both places get the same tokens.
-func (t *target) same(other *target) bool {
-	return t == other || t != nil && other != nil && t.label == other.label && slices.Equal(t.routes, other.routes)
+func (t *target) same(other target) bool {
+	return t.label == other.label && slices.Equal(t.routes, other.routes)
 }
 
 // noteImage names an image button before it, so that where it is pressed does not count.
@@ -187,10 +187,10 @@ func (in *inserter) Base(href string) {
 	}
 }
 
-// target returns where an action leads, or nil where no route there has protection for forms.
-func (in *inserter) target(action []byte, method string) *target {
+// target returns where an action leads.
+func (in *inserter) target(action []byte, method string) target {
 	if method != "post" {
-		return nil
+		return target{}
 	}
 	if found, known := in.targets[string(action)]; known {
 		return found
@@ -203,22 +203,22 @@ func (in *inserter) target(action []byte, method string) *target {
 	return found
 }
 
-func (in *inserter) resolve(action string) *target {
+func (in *inserter) resolve(action string) target {
 	p := in.page
 	if path, query, ok := plainAction(action); ok && in.base.Host == p.request.Host && (in.base.Scheme == "http" || in.base.Scheme == "https") {
 		return in.leadsTo(&url.URL{Path: path, RawQuery: query})
 	}
-	target := p.request.URL // an empty action is the page itself, whatever the base
+	to := p.request.URL // an empty action is the page itself, whatever the base
 	if action = asBrowsersRead(action); action != "" {
 		var err error
-		if target, err = in.base.Parse(action); err != nil {
-			return nil
+		if to, err = in.base.Parse(action); err != nil {
+			return target{}
 		}
-		if target.Scheme != "http" && target.Scheme != "https" || !sameHost(p.request, target) {
-			return nil
+		if to.Scheme != "http" && to.Scheme != "https" || !sameHost(p.request, to) {
+			return target{}
 		}
 	}
-	return in.leadsTo(&url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery})
+	return in.leadsTo(&url.URL{Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery})
 }
 
 // plainAction returns the path and query of an action that is one from the root and needs
@@ -275,10 +275,7 @@ func withoutPort(u *url.URL) string {
 
 // insert inserts a hidden field for each kind of token that a form needs where it leads: one, unless routes there differ in the field
 // or in whose a form is.
-func (in *inserter) insert(to *target, tokens *formTokens, form []byte, inert bool) {
-	if to == nil {
-		return
-	}
+func (in *inserter) insert(to target, tokens *formTokens, form []byte, inert bool) {
 	for i, rt := range to.routes {
 		press := in.press(to.label, rt)
 		alike := func(o *Route) bool {
@@ -419,34 +416,32 @@ func (u *seenOnce) first(name string) (first, last bool) {
 	return true, len(u.seen) == maxUnmatched
 }
 
-// leadsTo returns where a form of the page leads, or nil where no route there has protection for forms. A form that posts
-// to the application and that no rule takes is logged, once.
-func (in *inserter) leadsTo(url *url.URL) *target {
+// leadsTo returns where a form of the page leads. A form that posts to the application and that no rule takes is logged, once.
+func (in *inserter) leadsTo(url *url.URL) target {
 	p := in.page
 	f := p.forms
-	all := f.gateway.Find(p.request.Host, url)
-	to := &target{}
-	for _, found := range all {
-		if found.Rule.Form == nil {
-			continue
-		}
-		to.routes = append(to.routes, found)
-		if !found.InPage.Load() {
-			found.InPage.Store(true)
+	label, all := f.gateway.Find(p.request.Host, url)
+	none := func(rt *Route) bool { return rt.Rule.Form == nil }
+	found := all
+	if slices.ContainsFunc(all, none) {
+		found = slices.DeleteFunc(slices.Clone(all), none)
+	}
+	for _, rt := range found {
+		if !rt.InPage.Load() {
+			rt.InPage.Store(true)
 		}
 		if p.leads == nil {
-			p.leads = found
+			p.leads = rt
 		}
 	}
 	switch {
-	case len(to.routes) > 0:
-		to.label = f.gateway.Label(p.request.Host, url)
-		return to
+	case len(found) > 0:
+		return target{label, found}
 	case len(all) > 0: // rules without form take it
-		return nil
+		return target{}
 	}
 	if p.unmatched++; p.unmatched > maxUnmatchedPage {
-		return nil
+		return target{}
 	}
 	action := likePath(url.Path)
 	if first, last := f.unmatched.first(action); first {
@@ -459,7 +454,7 @@ func (in *inserter) leadsTo(url *url.URL) *target {
 		}
 		f.config.Log.LogAttrs(p.request.Context(), slog.LevelWarn, "a form is taken by no rule, so sending it twice is not safe (write a rule with form: true for it, or with protect: false to keep it so)", attrs...)
 	}
-	return nil
+	return target{}
 }
 
 // likePath returns a path with segments that look like ids, or are long, as

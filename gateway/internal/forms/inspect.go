@@ -264,7 +264,8 @@ func (f *formFinder) judge(action, method string) PageForm {
 		return form
 	}
 	to := &url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}
-	found, all := g.Find(p.request.Host, to), g.Explain(p.request.Host, to)
+	_, found := g.Find(p.request.Host, to)
+	all := g.Explain(p.request.Host, to)
 	form.State = Unprotected
 	if len(found) == 0 {
 		form.Nearest = g.Nearest(target.Path)

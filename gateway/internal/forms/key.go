@@ -134,7 +134,8 @@ func (f *Forms) verify(r *http.Request, a *attempt, minter *formguard.Minter, to
 	if a.about != nil {
 		target = a.about
 	}
-	label, stale := f.gateway.Label(target.Host, target.URL), formguard.ErrForeign
+	label, _ := f.gateway.Find(target.Host, target.URL)
+	stale := formguard.ErrForeign
 	for _, text := range tokens {
 		principals := identities(r, a.visitor, rule.Scope)
 		if len(principals) == 0 {

@@ -47,7 +47,7 @@ func (f *Forms) serveNew(w http.ResponseWriter, r *http.Request) {
 	label := ""
 	target, err := url.ParseRequestURI(r.URL.Query().Get("for"))
 	if err == nil && strings.HasPrefix(target.Path, "/") && target.Host == "" {
-		rt, label = f.leadsTo(r.Host, target), f.gateway.Label(r.Host, target)
+		label, rt = f.leadsTo(r.Host, target)
 	}
 	if rt == nil {
 		semelhttp.WriteProblem(w, r, semelhttp.Problem{

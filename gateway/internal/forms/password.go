@@ -15,6 +15,7 @@ import (
 // formTokens are the tokens of one form of the page.
 type formTokens struct {
 	password bool // it has a field for one
+	named    bool // it has an id, by which later fields can name it
 	all      []formToken
 }
 
@@ -29,22 +30,27 @@ func (t *formTokens) without(rt *Route) bool { return t.password && !rt.Rule.For
 
 // add remembers a token that may have to be taken out again.
 func (t *formTokens) add(rt *Route, markup []byte, script bool) {
-	if !rt.Rule.Form.Passwords && len(t.all) < maxPageForms {
-		t.all = append(t.all, formToken{rt, bytes.Clone(markup), script})
+	if rt.Rule.Form.Passwords || len(t.all) == maxPageForms {
+		return
 	}
+	t.all = slices.Grow(t.all, 1)[:len(t.all)+1] // with the memory of an earlier form
+	last := &t.all[len(t.all)-1]
+	last.route, last.markup, last.script = rt, append(last.markup[:0], markup...), script
 }
 
 // open begins a form.
 func (in *inserter) open(form *rewrite.Form) *formTokens {
-	tokens := &formTokens{}
 	if len(form.ID) > 0 {
-		if before := in.named[string(form.ID)]; before != nil && len(before.all) == 0 { // a field named it before
-			tokens = before
-		} else if len(in.named) < maxPageForms {
-			in.named[string(form.ID)] = tokens
-		}
+		tokens := in.tokensOf(form.ID, form) // a field may have named it before
+		in.tokens[form] = tokens
+		return tokens
 	}
-	in.tokens[form] = tokens
+	tokens := in.tokens[form]
+	if tokens == nil || tokens.named {
+		tokens = &formTokens{}
+		in.tokens[form] = tokens
+	}
+	tokens.password, tokens.all = false, tokens.all[:0]
 	return tokens
 }
 
@@ -58,7 +64,7 @@ func (in *inserter) tokensOf(id []byte, form *rewrite.Form) *formTokens {
 	}
 	tokens := in.named[string(id)]
 	if tokens == nil {
-		tokens = &formTokens{}
+		tokens = &formTokens{named: true}
 		if len(in.named) < maxPageForms {
 			in.named[string(id)] = tokens
 		}
@@ -84,6 +90,6 @@ func (in *inserter) Password(s *rewrite.Submitter) []byte {
 		}
 		in.note(token.route, formguard.PasswordNote, s.FormRef)
 	}
-	tokens.all = nil
+	tokens.all = tokens.all[:0]
 	return in.out
 }

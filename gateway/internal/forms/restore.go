@@ -101,7 +101,7 @@ func (f *Forms) restore(p *pageWriter, r *http.Request, a *attempt, value string
 		return false
 	}
 	target := *r.URL
-	rt := f.leadsTo(r.Host, &target)
+	_, rt := f.leadsTo(r.Host, &target)
 	if rt == nil || !rt.Rule.Form.RestoreRedirect {
 		return false
 	}
