@@ -28,7 +28,7 @@ const (
 // Route is a route of a gateway, as its page shows it.
 type Route struct {
 	Name     string
-	Requests []string // methods with host and path
+	Requests []string // methods with host and path, and the conditions
 	// Unprotected says that its requests pass untouched; the fields below are then empty.
 	Unprotected bool
 	Key         string // where it comes from

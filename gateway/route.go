@@ -394,8 +394,13 @@ func (g *Gateway) formsConfig() *forms.Config {
 	return c
 }
 
-// FormUnprotected is the State of a [PageForm] that no rule takes, or one without form.
-const FormUnprotected = forms.Unprotected
+// States of a [PageForm] that can be sent twice: no rule takes it, or one without form; one does if its fields are as the rule wants
+// them; it asks for a password, and its rule gives it no token.
+const (
+	FormUnprotected = forms.Unprotected
+	FormDepends     = forms.Depends
+	FormPassword    = forms.Password
+)
 
 // Readers of a page that a form's Reader names where nothing of the application's identifies them.
 const (

@@ -19,7 +19,7 @@ const byDefault = "default"
 // Route is a rule as operators read it.
 type Route struct {
 	Name     string
-	Requests []string // methods with host and path
+	Requests []string // methods with host and path, and the conditions
 	// Unprotected says that its requests pass untouched; the fields below are then empty.
 	Unprotected bool
 	Key         string // where it comes from
@@ -46,6 +46,9 @@ func (g *Gateway) shownRoutes() []Route {
 func shownRoute(rt *route) Route {
 	rule := &rt.rule
 	shown := Route{Name: rule.Name, Requests: rule.Match.Patterns(), Unprotected: rt.middleware == nil}
+	for _, condition := range shownConditions(rule) {
+		shown.Requests = append(shown.Requests, "with "+condition)
+	}
 	if shown.Unprotected {
 		return shown
 	}
@@ -75,6 +78,11 @@ func shownRoute(rt *route) Route {
 	also(len(rule.FingerprintHeaders) > 0, "the headers "+strings.Join(rule.FingerprintHeaders, ", ")+" make a request another one")
 	also(true, "bodies of requests up to "+published.MaxBody()+", of recorded answers up to "+published.MaxResponse())
 	return shown
+}
+
+// shownConditions returns the conditions of a route as people read them.
+func shownConditions(rule *rules.Route) []string {
+	return texts.Of(rule.Match.Conditions, func(c rules.MatchCondition) string { return c.String() })
 }
 
 // settings returns the configuration for operators, without secrets.

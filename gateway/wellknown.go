@@ -34,12 +34,14 @@ type publishedPolicy struct {
 
 // publishedRoute is one route.
 type publishedRoute struct {
-	Name      string          `json:"name"`
-	Methods   []string        `json:"methods"`
-	Host      string          `json:"host,omitempty"`
-	Path      string          `json:"path"`
-	Protected bool            `json:"protected"`
-	Policy    *refusal.Policy `json:"policy,omitempty"`
+	Name    string   `json:"name"`
+	Methods []string `json:"methods"`
+	Host    string   `json:"host,omitempty"`
+	Path    string   `json:"path"`
+	// Conditions are met by the route's requests, all of them.
+	Conditions []string        `json:"conditions,omitempty"`
+	Protected  bool            `json:"protected"`
+	Policy     *refusal.Policy `json:"policy,omitempty"`
 	// ReleasedWhen lists further answers that mean that nothing happened.
 	ReleasedWhen *publishedRelease `json:"released_when,omitempty"`
 	// Form is the hidden field with the token of the route's forms.
@@ -102,7 +104,7 @@ func policyOf(m *semelhttp.Middleware) (policy refusal.Policy) {
 
 func publish(rt *route) publishedRoute {
 	m := &rt.rule.Match
-	out := publishedRoute{Name: rt.rule.Name, Methods: m.Methods, Host: m.Host, Path: m.Path, Protected: rt.middleware != nil}
+	out := publishedRoute{Name: rt.rule.Name, Methods: m.Methods, Host: m.Host, Path: m.Path, Conditions: shownConditions(&rt.rule), Protected: rt.middleware != nil}
 	if rt.rule.Form != nil {
 		out.Form = rt.rule.Form.Field
 	}

@@ -76,11 +76,10 @@ const (
 
 // String says it in a sentence without its subject.
 func (c *Candidate) String() string {
-	text := string(c.Verdict) + " " + c.Route
-	if len(c.Why) > 0 {
-		text += " (" + strings.Join(c.Why, ", ") + ")"
+	if c.Pattern == "" {
+		return string(c.Verdict) + " no rule"
 	}
-	return text
+	return string(c.Verdict) + " " + c.Route + ": " + cmp.Or(strings.Join(c.Why, ", "), c.Pattern)
 }
 
 // Inspect lists the forms of a page as the gateway would treat them. The request is the one that got the page, header and body are
@@ -267,8 +266,14 @@ func (f *formFinder) judge(action, method string) PageForm {
 	_, found := g.Find(p.request.Host, to)
 	all := g.Explain(p.request.Host, to)
 	form.State = Unprotected
-	if len(found) == 0 {
+	if len(all) == 1 && len(found) == 0 {
 		form.Nearest = g.Nearest(target.Path)
+		return form
+	}
+	for i := range all {
+		form.Because += strings.Repeat("; ", min(i, 1)) + all[i].String()
+	}
+	if len(found) == 0 {
 		return form
 	}
 	var names []string
@@ -287,9 +292,6 @@ func (f *formFinder) judge(action, method string) PageForm {
 		}
 	}
 	form.Rule = strings.Join(names, ", ")
-	for i := range all {
-		form.Because += strings.Repeat("; ", min(i, 1)) + all[i].String()
-	}
 	whole := all[len(all)-1].Pattern != "" && tokens+exempt == len(found) // else some such forms get no protection
 	switch {
 	case whole && tokens == 0:

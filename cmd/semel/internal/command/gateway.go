@@ -50,6 +50,7 @@ type gatewayFlags struct {
 	operators operators.Options
 	keepLog   time.Duration
 	otlp      string
+	explain   string
 }
 
 func newGateway(p *cli.Process, logs *cli.LogFlags, telemetry Telemetry) *cobra.Command {
@@ -83,11 +84,15 @@ and running requests finish. A second interrupt or SIGTERM ends the process at o
 the outcome of running requests is then unknown. No signal reloads the rules.`,
 		Example: `  semel gateway --upstream http://127.0.0.1:9000
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
+  semel gateway --rules semel.yaml --explain 'POST /doku.php?do=save'
   semel gateway --upstream http://app:9000 --listen 0.0.0.0:443 --tls-cert site.pem --tls-key site.key
   curl -i http://127.0.0.1:8080/orders -H 'Idempotency-Key: "8e03978e"' -d 'item=42'`,
 		Args:        cli.NoArgs,
 		Annotations: map[string]string{"environment": gatewayEnvironment},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.explain != "" {
+				return f.explainRequest(cmd.Context(), p)
+			}
 			log, err := logs.Logger(p)
 			if err != nil {
 				return err
@@ -114,6 +119,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&c.Listen, "listen", "127.0.0.1:8080", "`address` for callers; port 0 means any free port")
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, log:DIR, postgres://…, mysql://…, redis://…, or memory: to forget everything on exit")
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
+	flags.StringVar(&f.explain, "explain", "", "say which route of --rules a `request`, such as 'POST /orders?do=save', meets, and why; then end")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API and the console")
 	flags.DurationVar(&f.keepLog, "outcome-log", 0, "how long the outcome log is kept in the store's database for operators to search; at most 720h; 0 keeps none")

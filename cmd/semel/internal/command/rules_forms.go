@@ -53,11 +53,14 @@ func newRulesForms(p *cli.Process) *cobra.Command {
 		Use:   "forms URL",
 		Short: "List the forms of a page, and the rule for each",
 		Long: `Loads a page, from the application or through the gateway, and lists its forms:
-where each leads, the rule of --rules that applies, and what identifies its reader,
-to whom the form is bound. Only this one GET is sent (and up to 5 redirects).
+where each leads, the rule of --rules that applies, what identifies its reader,
+to whom the form is bound, and which rules of its path it meets. Only this one GET is sent (and up to 5 redirects).
 
   protected    a rule with form: true applies
   no-script    the same, but the page cannot have the guard script
+  depends      a rule with form: true applies, if the form is as its conditions say
+  password     a rule with form: true applies, but the form asks for a password and
+               gets no token (passwords: true below form gives it one)
   exempt       a rule with protect: false applies
   unprotected  no rule applies, or one without form
   elsewhere    it leads to another host
@@ -226,7 +229,7 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 	}
 	report.Forms = append(report.Forms, forms...)
 	for _, form := range forms {
-		if form.State == gateway.FormUnprotected || form.Reader == gateway.ReaderNone {
+		if form.State == gateway.FormUnprotected || form.State == gateway.FormDepends || form.State == gateway.FormPassword || form.Reader == gateway.ReaderNone {
 			report.Unprotected++
 		}
 	}
@@ -250,9 +253,9 @@ func (r *formsReport) print(p *cli.Process) error {
 			rule = "none; near " + form.Nearest
 		}
 		guessed = guessed || form.Reader == gateway.ReaderVisitor
-		rows = append(rows, []string{form.Method, cli.PlainLine(form.Action), string(form.State), cli.OrDash(cli.PlainLine(rule)), cli.OrDash(cli.PlainLine(form.Reader))})
+		rows = append(rows, []string{form.Method, cli.PlainLine(form.Action), string(form.State), cli.OrDash(cli.PlainLine(rule)), cli.OrDash(cli.PlainLine(form.Reader)), cli.OrDash(cli.PlainLine(form.Because))})
 	}
-	if err := cli.PrintSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER"}, "No forms.", rows); err != nil {
+	if err := cli.PrintSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER", "BECAUSE IT"}, "No forms.", rows); err != nil {
 		return err
 	}
 	if why != "" {
