@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -289,7 +291,7 @@ func (f *facts) readJSON(r *http.Request, body *semelhttp.Body) error {
 	as := (&http.Request{Header: http.Header{}}).WithContext(r.Context())
 	values, err := jsonsearch.InBody(as, body, f.group.paths...)
 	if _, unreadable := errors.AsType[*jsonsearch.Error](err); unreadable {
-		if declared && types > 0 {
+		if declared && types > 0 || begins(body) {
 			f.doubt("json")
 		}
 		return nil
@@ -302,6 +304,18 @@ func (f *facts) readJSON(r *http.Request, body *semelhttp.Body) error {
 		}
 	}
 	return err
+}
+
+// begins reports whether a body begins like JSON that has members.
+func begins(body *semelhttp.Body) bool {
+	in, err := body.Open()
+	if err != nil {
+		return false
+	}
+	var start [64]byte
+	n, _ := io.ReadFull(in, start[:]) // a short one is as good
+	text := bytes.TrimLeft(start[:n], " \t\r\n")
+	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
 }
 
 // scalarOf returns a JSON value as rules write it: a string, float64 or bool; nil for any other.
