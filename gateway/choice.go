@@ -48,7 +48,7 @@ type group struct {
 	of         [][]int                // the conditions of each route
 	query      lookup
 	fields     lookup
-	alone      []*forms.Route // of the one route, where there are no conditions
+	alone      []*forms.Route // of the one route of a group without conditions
 	paths      [][]string     // of the members
 	members    [][]int        // the conditions of each path
 	reader     http.Handler   // reads the body, and chooses again; nil where no condition is about it
@@ -103,20 +103,20 @@ func newGroup(routes []*route) *group {
 // open reports whether a request can meet none of the routes.
 func (g *group) open() bool { return len(g.of[len(g.of)-1]) > 0 }
 
-// said is what the readings of a request say about a condition.
+// said sums up the readings of a request for one condition.
 type said struct {
 	sure   bool // all readings have a value
 	wanted bool // one has a value that the condition allows
 	other  bool // one has another value
 }
 
-// facts are what a request says about the conditions of a group.
+// facts hold the answer of a request to each condition of a group.
 type facts struct {
 	group  *group
 	said   []said
 	bodied [2]bool // forms, members: the body can say something
 	read   bool    // the body has been read
-	before *facts  // those of the group before, which it has met no route of
+	before *facts  // about the group that the request fell through
 }
 
 type factsKey struct{}
@@ -279,8 +279,7 @@ func (f *facts) readForm(r *http.Request, body *semelhttp.Body) error {
 	return err
 }
 
-// readJSON takes the members of a body that says that it is JSON, or says nothing. Some applications also read JSON in a body that
-// says something else.
+// readJSON takes the members of a body. One that declares another type than JSON some applications read as JSON nevertheless.
 func (f *facts) readJSON(r *http.Request, body *semelhttp.Body) error {
 	declared, wrong := jsonsearch.Is(r.Header)
 	types := len(r.Header["Content-Type"])
@@ -368,7 +367,7 @@ func (f *facts) first() (*route, judgement) {
 	return nil, fails
 }
 
-// choose gives a request to its route among those of a group, or of the less specific patterns.
+// choose gives a request to its route in a group, or under a less specific pattern.
 func (g *Gateway) choose(w http.ResponseWriter, r *http.Request, at *group) {
 	for at != nil {
 		if len(at.conditions) == 0 {

@@ -34,7 +34,7 @@ routes:
   - {name: o, match: {path: /graphql, json: {/operationName: Create, /n: 1, /query: {present: true}}}, key: {header: X-Both}, required: true}
 `
 
-// met sends a request and returns the key header of the route that it met, or what became of it.
+// met sends a request and returns the key header of the route that it met, or the outcome of the request.
 func (d *door) met(t *testing.T, method, path, body string, header ...string) string {
 	t.Helper()
 	got := d.send(t, method, path, body, header...)
@@ -166,7 +166,7 @@ func TestChoice(t *testing.T) {
 		{passed, graphql, "", []string{js}},
 		{passed, graphql, fmt.Sprintf(part, "operations", ordered), []string{multi}},
 		{passed, graphql, "query=1", []string{form}},
-		{refused, graphql, ordered, []string{form}}, // curl -d says so, and some applications read it all the same
+		{refused, graphql, ordered, []string{form}}, // as curl -d sends it
 		{refused, graphql, ordered, []string{"Content-Type: text/plain"}},
 		{refused, graphql, ordered, []string{js, form}},
 		{refused, graphql, strings.Replace(ordered, `"n":1`, `"n":1,"n":2`, 1), []string{js}},
@@ -202,7 +202,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestChosenOnce (promises 2 and 5): two routes of one path do not share intents, whatever their keys are made of.
+// TestChosenOnce (promises 2 and 5): two routes of one path do not share intents, wherever their keys come from.
 func TestChosenOnce(t *testing.T) {
 	t.Parallel()
 	var acted atomic.Int32
@@ -280,14 +280,14 @@ func TestChoiceForms(t *testing.T) {
 	shop := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `<form method=post action="/doku.php?do=save"></form><form method=post action="/doku.php?do=show"></form>`+
-			`<form method=post action="/doku.php?do=edit"></form><form method=post action="/graphql"></form>`)
+			`<form method=post action="/doku?do=edit"></form><form method=post action="/graphql"></form>`)
 	}}
 	d := openRuled(t, upstream(t, shop.ServeHTTP), `version: 1
 routes:
   - {name: save, match: {path: /doku.php, query: {do: save}}, form: true}
   - {name: show, match: {path: /doku.php, query: {do: show}}, protect: false}
-  - {name: put, match: {path: /doku.php, query: {do: edit}, form: {"do[put]": {present: true}}}, form: true}
-  - {name: drop, match: {path: /doku.php, query: {do: edit}, form: {"do[drop]": {present: true}, "do[put]": {present: true}}}, form: true}
+  - {name: put, match: {path: /doku, query: {do: edit}, form: {"do[put]": {present: true}}}, form: true}
+  - {name: drop, match: {path: /doku, query: {do: edit}, form: {"do[drop]": {present: true}, "do[put]": {present: true}}}, form: true}
   - {name: graphql, match: {path: /graphql, json: {/operationName: Create}}}
 `)
 	page := d.send(t, http.MethodGet, "/", "", "Accept", "text/html", "Cookie", "sessionid=1").body
@@ -307,10 +307,10 @@ routes:
 	}
 	for _, word := range []string{"executed", "replayed"} {
 		wantWord(t, "save", send("/doku.php?do=save", "_semel="+token(forms[0])+"&a=1"), word)
-		wantWord(t, "put", send("/doku.php?do=edit", "_semel="+token(forms[2])+"&do[put]=1"), word)
-		wantWord(t, "drop", send("/doku.php?do=edit", "_semel="+token(forms[2])+"&do[put]=1&do[drop]=1"), word)
+		wantWord(t, "put", send("/doku?do=edit", "_semel="+token(forms[2])+"&do[put]=1"), word)
+		wantWord(t, "drop", send("/doku?do=edit", "_semel="+token(forms[2])+"&do[put]=1&do[drop]=1"), word)
 	}
-	wantWord(t, "look", send("/doku.php?do=edit", "_semel="+token(forms[2])+"&do[look]=1"), "")
+	wantWord(t, "look", send("/doku?do=edit", "_semel="+token(forms[2])+"&do[look]=1"), "")
 	for _, got := range shop.posts() {
 		if strings.Contains(got.body, "_semel") {
 			t.Errorf("the application got %s %s", got.uri, got.body)

@@ -9,8 +9,8 @@ import (
 // Candidate is a route whose method, host and path are those of a request, with what its conditions say of that.
 type Candidate = forms.Candidate
 
-// Explain says which routes a request meets, and why, in the order in which they are tried, up to the first that it meets for sure:
-// with a header and a body of which nothing is known. refused says why the gateway would refuse it, or is "".
+// Explain lists the routes of the request's method, host and path in the order in which they are tried, up to the first that it meets
+// for sure, with the conditions that decide. Header and body count as unknown. refused is the gateway's reason to refuse it, or "".
 func (g *Gateway) Explain(r *http.Request) (all []Candidate, refused string) {
 	all = g.router.explain(r, func(f *facts) {
 		for _, place := range []string{"header", "form", "json"} {
@@ -25,7 +25,7 @@ func (g *Gateway) Explain(r *http.Request) (all []Candidate, refused string) {
 	return all, ""
 }
 
-// explain says why the routes of possible are those.
+// explain gives the reasons of possible.
 func (rt *router) explain(r *http.Request, unknown func(*facts)) (all []forms.Candidate) {
 	for at := rt.group(r); at != nil; at = rt.below(r, at) {
 		f := at.factsOf(r)

@@ -211,7 +211,7 @@ func newLenient(rt *router) *lenient {
 		if _, twice := l.folded.groups[pattern]; twice {
 			l.folded.groups[pattern] = newGroup([]*route{rt.fallback})
 		} else {
-			_ = l.folded.add(pattern, at) // what it cannot register is no reading
+			_ = l.folded.add(pattern, at) // a pattern that it refuses is left out
 		}
 	}
 	if l.folded.mux != nil {

@@ -244,8 +244,7 @@ func (s *wishSource) Key(r *http.Request, body *semelhttp.Body) (string, bool, e
 	return name, found, err
 }
 
-// conditionHeaders returns the headers by which the route is told from others of its path: the same key with another value there is
-// another request.
+// conditionHeaders returns the headers of the route's conditions: the same key with another value there is another request.
 func conditionHeaders(rule *rules.Route) (names []string) {
 	for i := range rule.Match.Conditions {
 		if c := &rule.Match.Conditions[i]; c.In == "header" {
@@ -355,22 +354,24 @@ func (g *Gateway) noticeReruns(rule *rules.Route) func(context.Context, *semelht
 // formsView is the gateway as package forms sees it. It implements forms.Gateway.
 type formsView struct{ g *Gateway }
 
-// Find implements forms.Gateway. The routes of one pattern share tokens: which of them a form meets is seen when it is sent.
+// Find implements forms.Gateway. The routes of one pattern share tokens: which of them a form meets is seen when it is sent. They have
+// the name of the loosest, which stays when a stricter one is added.
 func (v formsView) Find(host string, target *url.URL) (label string, found []*forms.Route) {
 	r := &http.Request{Method: http.MethodPost, Host: host, URL: target}
 	at := v.g.router.group(r)
-	switch {
-	case at == nil:
+	if at == nil {
 		return "", nil
-	case len(at.conditions) == 0:
-		return at.routes[0].rule.Name, at.alone
+	}
+	label = at.routes[len(at.routes)-1].rule.Name
+	if len(at.conditions) == 0 {
+		return label, at.alone
 	}
 	for _, rt := range v.g.router.possible(r, ofForm) {
 		if rt != v.g.router.fallback {
 			found = append(found, &rt.form)
 		}
 	}
-	return "pattern\n" + at.routes[0].rule.Match.Host + at.routes[0].rule.Match.Path, found // no name has a line feed
+	return label, found
 }
 
 func (v formsView) Explain(host string, target *url.URL) []forms.Candidate {

@@ -15,7 +15,7 @@ import (
 type router struct {
 	mux    *http.ServeMux    // nil without rules
 	groups map[string]*group // by pattern
-	// under has, for each group whose routes a request can all miss, the patterns without those that are as specific.
+	// under has the less specific patterns for each group without a route for everything.
 	under    map[*group]func() *http.ServeMux
 	all      []*route
 	fallback *route
@@ -61,9 +61,9 @@ func add(mux *http.ServeMux, pattern string) (err error) {
 	return nil
 }
 
-// layer prepares the way from a group to less specific patterns. All patterns that match a request are in order, the one with a host
-// or with the smaller set of paths before the other. So the open groups are put in such an order, and the patterns under one are all
-// but it and those before it.
+// layer prepares the way from a group to less specific patterns. The patterns that match one request have an order: with a host
+// before without, and a smaller set of paths before a larger one. Under an open group are all patterns but it and the open ones
+// before it.
 func (rt *router) layer() {
 	var open []string
 	for pattern, at := range rt.groups {
@@ -146,7 +146,7 @@ func (rt *router) in(mux *http.ServeMux, r *http.Request) *group {
 	return rt.groups[pattern]
 }
 
-// ofForm is what a page does not tell of a form before it is sent: its fields, and the headers of a script that sends it.
+// ofForm marks as unknown the fields of a form that was not sent yet, and the headers of a script that sends it.
 func ofForm(f *facts) {
 	f.doubt("form")
 	f.doubt("header")
@@ -179,8 +179,8 @@ func (rt *router) possible(r *http.Request, unknown func(*facts)) (found []*rout
 	return append(found, rt.fallback)
 }
 
-// asked returns the route of a request that a question is about, whose body is not known: of those that it may have met, the first
-// that is protected.
+// asked returns the route of a request that a question is about, whose body is not known: the first protected one that it may have
+// met.
 func (rt *router) asked(r *http.Request) *route {
 	all := rt.possible(r, func(f *facts) {
 		f.doubt("form")

@@ -26,7 +26,7 @@ type MatchCondition struct {
 	In string
 	// Name is that of the parameter, the header (canonical) or the field, or the JSON pointer of the member.
 	Name string
-	// Values are those that it may have: texts, and in json also float64 and bool. Empty for any.
+	// Values lists the allowed ones: texts, and in json also float64 and bool. Empty for any.
 	Values []any
 }
 
@@ -167,13 +167,13 @@ func (r *reader) conditionValue(n ast.Node, place, what string) any {
 func (r *reader) conditionContradictions(m *Match, at Position) {
 	switch {
 	case len(m.Conditions) > maxConditions:
-		r.Report(at, "keep those that tell it from other routes", "match has %d conditions, more than %d", len(m.Conditions), maxConditions)
+		r.Report(at, "keep the ones by which it differs from other routes", "match has %d conditions, more than %d", len(m.Conditions), maxConditions)
 	case m.looksIn("form") && m.looksIn("json"):
 		r.Report(at, "keep one of the two", "match has form and json, and no body is both")
 	}
 }
 
-// samePattern reports routes of one pattern that are not told apart for sure.
+// samePattern reports routes of one pattern that a request could both meet.
 func (r *reader) samePattern(before []*Route, route *Route, pattern string) (reported bool) {
 	for _, other := range before {
 		up, down := route.Match.Implies(&other.Match), other.Match.Implies(&route.Match)
@@ -193,14 +193,14 @@ func (r *reader) samePattern(before []*Route, route *Route, pattern string) (rep
 	return false
 }
 
-// unattended reports routes whose records would be taken for those of another one: the path alone leads from a record to its route.
+// unattended reports routes that ask in the background: the path alone leads from a record to its route, and conditions are not in it.
 func (r *reader) unattended(same []*Route, pattern string) {
 	if len(same) < 2 && len(same[0].Match.Conditions) == 0 {
 		return
 	}
 	for _, route := range same {
 		if route.Reconcile != nil && route.Reconcile.Background != nil && strings.HasPrefix(pattern, route.Match.Methods[0]+" ") { // once
-			r.Report(route.At, "remove background, or the conditions of the routes of this path", "route %q asks in the background, which finds the route of a request by its path, and conditions tell the requests of %s apart", route.Name, pattern)
+			r.Report(route.At, "remove background, or the conditions of the routes of this path", "route %q asks in the background, which finds the route of a request by its path, and %s has routes with conditions", route.Name, pattern)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func NamesOf(texts ...string) Names {
 	return f
 }
 
-// Find returns the place of the name, or -1 for another one; alike are the places of those that some applications read in it.
+// Find returns the place of the name, or -1 for another one; alike are the places of names that some applications read in it.
 func (f *Names) Find(name string) (place int, alike []int) {
 	var room [64]byte
 	maybe := f.bases[string(appendBase(room[:0], name))]

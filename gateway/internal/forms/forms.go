@@ -31,11 +31,10 @@ const retryAfter = time.Second
 // Gateway is the part of the gateway that forms depend on. It hands over only requests with a
 // settled header, which tells the truth about the request's origin.
 type Gateway interface {
-	// Find returns the routes of rules that a form may meet which posts to the target on the host, as far as can be told before it is sent:
-	// what it has in its fields, and which headers a script adds, is not known. None where no rule takes it. The label is what the
-	// tokens of such a form are issued for: the route, or the pattern of several.
+	// Find returns the routes that a form to the target on the host may meet: its fields, and the headers that a script adds, are not
+	// known yet. It returns none where no rule takes the form. Tokens are issued for the label, which routes of one pattern share.
 	Find(host string, target *url.URL) (label string, found []*Route)
-	// Explain says of each route of Find, and of those that such a form cannot meet, why.
+	// Explain gives the reasons of Find.
 	Explain(host string, target *url.URL) []Candidate
 	// Nearest returns the path of the rule that was probably meant for a path, "" for none.
 	Nearest(path string) string

@@ -39,13 +39,13 @@ type inserter struct {
 	named   map[string]*formTokens        // by the ids of forms
 }
 
-// target is where a form leads: the routes with protection for forms that it may meet, none for elsewhere.
+// target holds the routes with protection for forms that a form may meet.
 type target struct {
 	label  string
 	routes []*Route
 }
 
-// pressKey is what a token is made of.
+// pressKey identifies a press.
 type pressKey struct {
 	label string
 	route *Route
@@ -208,7 +208,7 @@ func (in *inserter) resolve(action string) target {
 	if path, query, ok := plainAction(action); ok && in.base.Host == p.request.Host && (in.base.Scheme == "http" || in.base.Scheme == "https") {
 		return in.leadsTo(&url.URL{Path: path, RawQuery: query})
 	}
-	to := p.request.URL // an empty action is the page itself, whatever the base
+	to := p.request.URL // an empty action means the page itself, despite a base
 	if action = asBrowsersRead(action); action != "" {
 		var err error
 		if to, err = in.base.Parse(action); err != nil {

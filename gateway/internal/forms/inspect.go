@@ -38,9 +38,9 @@ type PageForm struct {
 	Method string `json:"method"`
 	Action string `json:"action"` // the path it leads to; with another host, the URL
 	State  State  `json:"state"`
-	// Rule is the name of the rule that it meets, or the names of those that it may meet.
+	// Rule names the rule that it meets, or all that it may meet.
 	Rule string `json:"rule,omitempty"`
-	// Because says of each route of its path whether it meets that, and why.
+	// Because lists the rules of its path, with the conditions that decide.
 	Because string `json:"because,omitempty"`
 	// Nearest is the path of the rule that was probably meant, where none matches.
 	Nearest string `json:"nearest,omitempty"`
@@ -54,7 +54,7 @@ type PageForm struct {
 	public   bool // its rule gives no token to a form that asks for a password
 }
 
-// Candidate is a route whose method, host and path are those of a request.
+// Candidate is a route for the method, host and path of a request.
 type Candidate struct {
 	Route   string
 	Pattern string // method, host and path; empty for the default route
