@@ -71,7 +71,7 @@ func TestChoice(t *testing.T) {
 		part             = "--b\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n--b--\r\n"
 		graphql, ordered = "/graphql", `{"operationName":"Create","n":1,"query":"mutation"}`
 	)
-	for _, tt := range []struct {
+	for i, tt := range []struct {
 		want, path, body string
 		header           []string
 	}{
@@ -188,7 +188,7 @@ func TestChoice(t *testing.T) {
 		{"X-Rest", "/only?c=1", "", []string{"Host: h.test"}},
 		{passed, "/only?h=1", "", nil},
 	} {
-		t.Run(fmt.Sprint(tt.path, " ", tt.header, " ", tt.body[:min(len(tt.body), 40)]), func(t *testing.T) {
+		t.Run(fmt.Sprint(i, " ", tt.want), func(t *testing.T) {
 			t.Parallel()
 			var header []string
 			for _, line := range tt.header {
@@ -196,7 +196,7 @@ func TestChoice(t *testing.T) {
 				header = append(header, name, value)
 			}
 			if got := d.met(t, http.MethodPost, tt.path, tt.body, header...); got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
+				t.Errorf("%s %q %.40q: got %s, want %s", tt.path, tt.header, tt.body, got, tt.want)
 			}
 		})
 	}

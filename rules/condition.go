@@ -43,7 +43,7 @@ func (c *MatchCondition) String() string {
 	}), " or ")
 }
 
-// implies reports whether every request that meets the condition meets the other one.
+// implies reports whether every request that meets c meets other.
 func (c *MatchCondition) implies(other *MatchCondition) bool {
 	return c.In == other.In && c.Name == other.Name && (len(other.Values) == 0 ||
 		len(c.Values) > 0 && !slices.ContainsFunc(c.Values, func(v any) bool { return !slices.Contains(other.Values, v) }))
@@ -55,7 +55,7 @@ func (c *MatchCondition) excludes(other *MatchCondition) bool {
 		!slices.ContainsFunc(c.Values, func(v any) bool { return slices.Contains(other.Values, v) })
 }
 
-// Implies reports whether every request that meets the conditions of m meets those of the other match.
+// Implies reports whether every request that meets the conditions of m meets all of other.
 func (m *Match) Implies(other *Match) bool {
 	return !slices.ContainsFunc(other.Conditions, func(wanted MatchCondition) bool {
 		return !slices.ContainsFunc(m.Conditions, func(c MatchCondition) bool { return c.implies(&wanted) })
@@ -184,8 +184,8 @@ func (r *reader) samePattern(before []*Route, route *Route, pattern string) (rep
 			r.Report(route.At, "add query, header, form or json to match in one of them, change a path, or merge the two routes",
 				"routes %q (line %d) and %q (line %d) match the same requests: %s on the same conditions", other.Name, other.At.Line, route.Name, route.At.Line, pattern)
 		default:
-			r.Report(route.At, "repeat all conditions of one in the other, or give the two different values of the same name",
-				"routes %q (line %d) and %q (line %d) can both match a request of %s: neither has all conditions of the other, and none of them excludes the other",
+			r.Report(route.At, "repeat all conditions of one in its rival, or give the two different values of the same name",
+				"routes %q (line %d) and %q (line %d) can both match a request of %s: neither has all conditions of its rival, and none excludes it",
 				other.Name, other.At.Line, route.Name, route.At.Line, pattern)
 		}
 		return true

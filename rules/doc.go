@@ -14,6 +14,10 @@
 //	      methods: [POST]     # default POST and PATCH
 //	      host: api.shop.test # default: any host; without port
 //	      path: /orders/{order}/payments
+//	      query: {do: [save, draft]}           # conditions: every one has to hold
+//	      header: {Next-Action: {present: true}}
+//	      form: {action: save}                 # a field of an urlencoded or multipart form; or
+//	      json: {/operationName: CreateOrder}  # a member of a JSON body, by its pointer
 //
 // # Which route
 //
@@ -25,6 +29,29 @@
 // resolved. A request that no route matches is treated as without a file:
 // every POST and PATCH that carries an Idempotency-Key is protected. A route
 // for "/{rest...}" changes that.
+//
+// Routes of one path differ in conditions: a text, a list of texts of which one
+// must be there, or {present: true} for any. In json, values are texts, numbers, true
+// or false, and "1" is not 1. The route with more conditions is tried first, or with
+// fewer values. Of two routes, one must have all conditions of its rival and more, or
+// they must exclude each other by different values of one name; anything else is an
+// error. A request that meets none of them goes on as if these routes were not there,
+// to the route of the path without conditions or to a less specific path.
+//
+// A condition holds if all values of its name are allowed, and fails if none is. If
+// applications could disagree, the request is refused (400 ambiguous-request):
+//
+//	?do=save&do=show, ?Do=save, ?do[]=save      two values, or a name that some read so
+//	X-Kind: small, big                          a header that some read as a list
+//	a JSON member twice, JSON that is broken, a form that is not well encoded
+//	a body that is compressed, or in another charset than UTF-8
+//	JSON in a body that says that it is text or a form
+//
+// Bodies are read only where a condition about them decides, before anything else is
+// done, and up to the largest body_limit of the path's routes (413 beyond it). JSON in
+// a field of a multipart form is not looked into; a GraphQL batch is a list, whose
+// first operation is /0/operationName. So let the route without conditions protect,
+// and exempt by conditions what only reads: a request that is not recognised is then safe.
 //
 //	preset: payments          # for effects that must not be repeated on a guess: on_5xx:
 //	                          # unknown, retention: 72h, problem_format: stripe; wants
@@ -140,6 +167,7 @@
 //	  script: true            # add the guard script, for double clicks and retries
 //	  ignore: [csrf_token]    # fields that change with every rendering of the page;
 //	                          # default: those of well-known frameworks
+//	  passwords: false        # true: give a token to forms that ask for a password
 //	  restore_redirect: false # true: an answer that is a page becomes a redirect to
 //	                          # that page, so that a reload sends nothing
 //	  texts:                  # for people, in place of Semel's: a text, or one by language

@@ -105,7 +105,7 @@ type Submitter struct {
 // isImage is false for most inputs, which are not images.
 func isImage(tag []byte) bool { return mentions(tag, "image") }
 
-// mentions reports whether a tag has the word, whatever its case, somewhere.
+// mentions reports whether a tag has the word in any letter case.
 func mentions(tag []byte, word string) bool {
 	for i := 0; i+len(word) <= len(tag); i++ {
 		if tag[i]|0x20 == word[0] && equalFold(tag[i:i+len(word)], word) {
