@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/operator"
 )
 
 // choiceRules are routes that refuse a request without a key in a header of their own, which tells which of them it met.
@@ -314,6 +317,69 @@ routes:
 	for _, got := range shop.posts() {
 		if strings.Contains(got.body, "_semel") {
 			t.Errorf("the application got %s %s", got.uri, got.body)
+		}
+	}
+}
+
+// TestChoiceIsTold: the published policy and the question for an outcome know the conditions.
+func TestChoiceIsTold(t *testing.T) {
+	t.Parallel()
+	target := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	d := openRuled(t, target, `version: 1
+routes:
+  - {name: reads, match: {path: /graphql, json: {/operationName: Orders}}, protect: false}
+  - {name: writes, match: {path: /graphql, json: {/operationName: Create}}, key: {header: X-Key}}
+  - {name: save, match: {path: /wiki, query: {do: save}}}
+  - {name: show, match: {path: /wiki, query: {do: show}}, protect: false}
+`)
+	for _, accept := range []string{"application/json", "text/html"} {
+		if got := d.send(t, http.MethodGet, "/.well-known/idempotency", "", "Accept", accept); !strings.Contains(got.body, "query do = save") {
+			t.Errorf("the policy as %s says nothing of the condition: %s", accept, got.body)
+		}
+	}
+	body := `{"operationName":"Create"}`
+	wantWord(t, "create", d.send(t, http.MethodPost, "/graphql", body, "X-Key", "k", "Content-Type", "application/json"), "executed")
+	wantWord(t, "save", d.send(t, http.MethodPost, "/wiki?do=save", "", "Idempotency-Key", "k"), "executed")
+	for path, header := range map[string]string{"/graphql": "X-Key", "/wiki?do=save": "Idempotency-Key"} {
+		got := d.send(t, http.MethodGet, "/.well-known/idempotency/status?path="+url.QueryEscape(path), "", header, "k")
+		if !strings.Contains(got.body, `"state":"completed"`) {
+			t.Errorf("%s: got %d %s", path, got.status, got.body)
+		}
+	}
+	check(t, "a request that reads", d.send(t, http.MethodGet, "/.well-known/idempotency/status?path="+url.QueryEscape("/wiki?do=show"), "", "Idempotency-Key", "k"), http.StatusNotFound, "not-protected")
+}
+
+// TestChoiceInTheBackground: a record of a path with conditions may be any route's, so none asks about it unasked; of other paths, the one route does.
+func TestChoiceInTheBackground(t *testing.T) {
+	t.Parallel()
+	questions := make(chan string)
+	target := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			select {
+			case questions <- r.URL.Path:
+			case <-r.Context().Done():
+			}
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	})
+	d := open(t, target, func(c *gateway.Config) {
+		c.Background = operator.Unattended{Every: time.Millisecond, MinPause: time.Millisecond}
+		c.Rules = parse(t, `version: 1
+routes:
+  - {name: save, match: {path: /wiki, query: {do: save}}}
+  - name: rest
+    match: {path: "/{any...}"}
+    unknown: {reconcile: {get: "/asked/{any}", happened_when: {status: 200}, absent_after: 1s, background: {}}}
+`)
+	})
+	for _, path := range []string{"/wiki?do=save", "/wiki?do=show", "/orders"} {
+		check(t, path, d.send(t, http.MethodPost, path, "", "Idempotency-Key", path), http.StatusBadGateway, "outcome-unknown")
+	}
+	for range 3 {
+		if got := receive(t, questions); got != "/asked/orders" {
+			t.Errorf("the application was asked %s", got)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) (err 
 	for _, c := range candidates {
 		rows = append(rows, []string{string(c.Verdict), cli.PlainLine(c.Route), cli.OrDash(cli.PlainLine(c.Pattern)), cli.OrDash(cli.PlainLine(strings.Join(c.Why, ", ")))})
 	}
-	if err := cli.PrintSheet(p, []string{"IT", "ROUTE", "REQUESTS", "CONDITIONS"}, "", rows); err != nil || refused == "" {
+	if err := cli.PrintSheet(p, []string{"VERDICT", "ROUTE", "REQUESTS", "CONDITIONS"}, "", rows); err != nil || refused == "" {
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "\nThe gateway refuses it: %s\n", refused)

@@ -255,7 +255,7 @@ func (r *formsReport) print(p *cli.Process) error {
 		guessed = guessed || form.Reader == gateway.ReaderVisitor
 		rows = append(rows, []string{form.Method, cli.PlainLine(form.Action), string(form.State), cli.OrDash(cli.PlainLine(rule)), cli.OrDash(cli.PlainLine(form.Reader)), cli.OrDash(cli.PlainLine(form.Because))})
 	}
-	if err := cli.PrintSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER", "BECAUSE IT"}, "No forms.", rows); err != nil {
+	if err := cli.PrintSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER", "WHY"}, "No forms.", rows); err != nil {
 		return err
 	}
 	if why != "" {
