@@ -262,7 +262,7 @@ func (f *facts) readBody(r *http.Request, body *semelhttp.Body) error {
 func (f *facts) readForm(r *http.Request, body *semelhttp.Body) error {
 	if formguard.CheckType(r.Header) != nil {
 		f.doubt("form")
-		return nil
+		return nil //nolint:nilerr // the conditions are unclear.
 	}
 	err := formfields.Each(r, body, func(field formfields.Field) error {
 		var value any = field.Value
@@ -285,7 +285,7 @@ func (f *facts) readJSON(r *http.Request, body *semelhttp.Body) error {
 	types := len(r.Header["Content-Type"])
 	if wrong != nil {
 		f.doubt("json")
-		return nil
+		return nil //nolint:nilerr // as above.
 	}
 	as := (&http.Request{Header: http.Header{}}).WithContext(r.Context())
 	values, err := jsonsearch.InBody(as, body, f.group.paths...)
@@ -380,7 +380,7 @@ func (g *Gateway) choose(w http.ResponseWriter, r *http.Request, at *group) {
 			g.route(w, r, found)
 			return
 		case unread:
-			at.reader.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), factsKey{}, f))) //nolint:contextcheck // the request brings its context.
+			at.reader.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), factsKey{}, f)))
 			return
 		case unclear:
 			g.refuseUnclear(w, r, found, f)

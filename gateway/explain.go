@@ -30,28 +30,36 @@ func (rt *router) explain(r *http.Request, unknown func(*facts)) (all []forms.Ca
 	for at := rt.group(r); at != nil; at = rt.below(r, at) {
 		f := at.factsOf(r)
 		unknown(f)
-		for n, candidate := range at.routes {
-			m := &candidate.rule.Match
-			c := forms.Candidate{Route: candidate.rule.Name, Pattern: r.Method + " " + m.Host + m.Path, Verdict: forms.Meets}
-			v := f.judge(n)
-			for _, i := range at.of[n] {
-				switch one := f.verdict(i); {
-				case one == unclear && at.conditions[i].In == "query":
-					c.Verdict = forms.Ambiguous
-				case one == unclear && v != fails && c.Verdict != forms.Ambiguous:
-					c.Verdict = forms.May
-				}
-				if f.verdict(i) == v {
-					c.Why = append(c.Why, at.conditions[i].String())
-				}
-			}
-			if v == fails {
-				c.Verdict = forms.MeetsNot
-			}
-			if all = append(all, c); v == holds {
+		for n := range at.routes {
+			all = append(all, f.candidate(n, r.Method))
+			if f.judge(n) == holds {
 				return all
 			}
 		}
 	}
 	return append(all, forms.Candidate{Route: rt.fallback.rule.Name, Verdict: forms.Meets})
+}
+
+// candidate describes a route, with the conditions that decide or are all met. Only the query of an unclear request is known.
+func (f *facts) candidate(n int, method string) forms.Candidate {
+	rule, judged := &f.group.routes[n].rule, f.judge(n)
+	c := forms.Candidate{Route: rule.Name, Pattern: method + " " + rule.Match.Host + rule.Match.Path, Verdict: forms.Meets}
+	switch judged {
+	case fails:
+		c.Verdict = forms.MeetsNot
+	case unclear:
+		c.Verdict = forms.May
+	case unread, holds:
+	}
+	for _, i := range f.group.of[n] {
+		condition := &f.group.conditions[i]
+		if f.verdict(i) != judged {
+			continue
+		}
+		c.Why = append(c.Why, condition.String())
+		if judged == unclear && condition.In == "query" {
+			c.Verdict = forms.Ambiguous
+		}
+	}
+	return c
 }

@@ -276,32 +276,35 @@ func (f *formFinder) judge(action, method string) PageForm {
 	if len(found) == 0 {
 		return form
 	}
+	f.judgeRoutes(&form, found, all[len(all)-1].Pattern != "")
+	return form
+}
+
+// judgeRoutes fills in what becomes of a form that may meet these routes; whole says that it meets one of them.
+func (f *formFinder) judgeRoutes(form *PageForm, found []*Route, whole bool) {
 	var names []string
-	tokens, exempt := 0, 0
+	tokens := 0
 	form.public = true
 	for _, rt := range found {
 		names = append(names, rt.Rule.Name)
-		switch {
-		case !rt.Rule.Protect:
-			exempt++
-		case rt.Rule.Form != nil:
-			if tokens++; tokens == 1 {
-				form.Reader, form.scripted = f.reader(rt), rt.Rule.Form.Script
-			}
-			form.public = form.public && !rt.Rule.Form.Passwords
+		if rt.Rule.Form == nil {
+			whole = whole && !rt.Rule.Protect
+			continue
 		}
+		if tokens++; tokens == 1 {
+			form.Reader, form.scripted = f.reader(rt), rt.Rule.Form.Script
+		}
+		form.public = form.public && !rt.Rule.Form.Passwords
 	}
 	form.Rule = strings.Join(names, ", ")
-	whole := all[len(all)-1].Pattern != "" && tokens+exempt == len(found) // else some such forms get no protection
 	switch {
 	case whole && tokens == 0:
 		form.State = Exempt
-	case whole && tokens > 0:
+	case whole:
 		form.State = Protected
 	case tokens > 0:
 		form.State = Depends
 	}
-	return form
 }
 
 // reader says what the reader of the page is known by.
