@@ -31,8 +31,9 @@ func (rt *router) explain(r *http.Request, unknown func(*facts)) (all []forms.Ca
 		f := at.factsOf(r)
 		unknown(f)
 		for n := range at.routes {
-			all = append(all, f.candidate(n, r.Method))
-			if f.judge(n) == holds {
+			c := f.candidate(n, r.Method)
+			all = append(all, c)
+			if f.judge(n) == holds || c.Verdict == forms.Ambiguous {
 				return all
 			}
 		}
@@ -40,7 +41,7 @@ func (rt *router) explain(r *http.Request, unknown func(*facts)) (all []forms.Ca
 	return append(all, forms.Candidate{Route: rt.fallback.rule.Name, Verdict: forms.Meets})
 }
 
-// candidate describes a route, with the conditions that decide or are all met. Only the query of an unclear request is known.
+// candidate describes a route, with the conditions that decide or are all met. Of what is unclear, only the query is known.
 func (f *facts) candidate(n int, method string) forms.Candidate {
 	rule, judged := &f.group.routes[n].rule, f.judge(n)
 	c := forms.Candidate{Route: rule.Name, Pattern: method + " " + rule.Match.Host + rule.Match.Path, Verdict: forms.Meets}
@@ -48,7 +49,7 @@ func (f *facts) candidate(n int, method string) forms.Candidate {
 	case fails:
 		c.Verdict = forms.MeetsNot
 	case unclear:
-		c.Verdict = forms.May
+		c.Verdict = forms.Ambiguous
 	case unread, holds:
 	}
 	for _, i := range f.group.of[n] {
@@ -57,8 +58,8 @@ func (f *facts) candidate(n int, method string) forms.Candidate {
 			continue
 		}
 		c.Why = append(c.Why, condition.String())
-		if judged == unclear && condition.In == "query" {
-			c.Verdict = forms.Ambiguous
+		if judged == unclear && condition.In != "query" {
+			c.Verdict = forms.May
 		}
 	}
 	return c

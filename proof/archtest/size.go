@@ -36,17 +36,17 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 74_293, 62_029},
+		{library, 74_595, 62_074},
 		{"adapters", 4_076, 6_203},
 		{"check", 21_730, 10_243},
-		{"cmd", 4_608, 2_066},
+		{"cmd", 4_666, 2_066},
 		{"console", 3_019, 2_485},
 		{"demo", 1_911, 491},
 		{"examples", 7_967, 5_544},
-		{"gateway", 12_027, 13_111},
+		{"gateway", 13_045, 13_598},
 		{"internal/cli", 2_544, 1_347},
 		{"lint", 33_900, 6_065},
-		{"proof", 12_490, 11_304},
+		{"proof", 12_491, 11_304},
 		{"schema", 18_445, 8_816},
 		{"semelgrpc", 2_207, 3_073},
 		{"semelotel", 289, 450},
@@ -65,7 +65,7 @@ func houseOf(name string) string {
 }
 
 // public bounds what the library shows to those who import it.
-var public = struct{ packages, names, rootNames, rootLines int }{24, 537, 104, 4_034} //nolint:gochecknoglobals // a constant.
+var public = struct{ packages, names, rootNames, rootLines int }{24, 538, 104, 4_034} //nolint:gochecknoglobals // a constant.
 
 // Measure counts the Go files of a tree. Input of tests counts nowhere; packages below internal are not importable.
 func Measure(tree Tree) (Size, error) {

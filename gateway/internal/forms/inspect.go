@@ -71,7 +71,7 @@ const (
 	Meets     Verdict = "meets"
 	May       Verdict = "may meet"
 	MeetsNot  Verdict = "does not meet"
-	Ambiguous Verdict = "can be read either way" // and is refused
+	Ambiguous Verdict = "can be read either way: refused"
 )
 
 // String says it in a sentence without its subject.
@@ -280,7 +280,7 @@ func (f *formFinder) judge(action, method string) PageForm {
 	return form
 }
 
-// judgeRoutes fills in what becomes of a form that may meet these routes; whole says that it meets one of them.
+// judgeRoutes fills in the state of a form that may meet these routes; whole reports whether it meets one of them for sure.
 func (f *formFinder) judgeRoutes(form *PageForm, found []*Route, whole bool) {
 	var names []string
 	tokens := 0
