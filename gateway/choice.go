@@ -76,7 +76,9 @@ func newGroup(routes []*route) *group {
 	for _, rt := range g.routes {
 		var own []int
 		for _, c := range rt.rule.Match.Conditions {
-			i := slices.IndexFunc(g.conditions, func(o rules.MatchCondition) bool { return o.String() == c.String() })
+			i := slices.IndexFunc(g.conditions, func(o rules.MatchCondition) bool {
+				return o.In == c.In && o.Name == c.Name && slices.Equal(o.Values, c.Values)
+			})
 			if i < 0 {
 				i = len(g.conditions)
 				g.conditions = append(g.conditions, c)

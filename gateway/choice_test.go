@@ -32,6 +32,8 @@ routes:
   - {name: j, match: {path: /action, header: {Next-Action: abc}}, key: {header: X-Abc}, required: true}
   - {name: k, match: {path: /form, form: {do: [save, draft]}}, key: {header: X-Field}, required: true, body_limit: 1KiB}
   - {name: l, match: {path: /form}, key: {header: X-Other}, required: true, body_limit: 2KiB}
+  - {name: p, match: {path: /lists, query: {x: [a, b]}}, key: {header: X-List}, required: true}
+  - {name: q, match: {path: /lists, query: {x: a or b}}, key: {header: X-Text}, required: true}
   - {name: m, match: {path: /graphql, json: {/operationName: [Create, Delete], /n: [1, true, "1"], /query: {present: true}}}, key: {header: X-Json}, required: true}
   - {name: n, match: {path: /graphql, json: {/query: {present: true}}}, key: {header: X-Query}, required: true}
   - {name: o, match: {path: /graphql, json: {/operationName: Create, /n: 1, /query: {present: true}}}, key: {header: X-Both}, required: true}
@@ -85,6 +87,8 @@ func TestChoice(t *testing.T) {
 		{"X-Save", "/doku.php?%64o=save", "", nil},
 		{"X-Save", "/doku.php?do=save&do=draft", "", nil},
 		{"X-Do", "/doku.php?do=show", "", nil},
+		{"X-List", "/lists?x=b", "", nil},
+		{"X-Text", "/lists?x=a+or+b", "", nil},
 		{"X-Do", "/doku.php?do=", "", nil},
 		{"X-Do", "/doku.php?do", "", nil},
 		{"X-Do", "/doku.php?do=Save", "", nil},
