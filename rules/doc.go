@@ -174,6 +174,19 @@
 //	    saving: {en: Saving the invoice…, sv: Fakturan sparas…}
 //	    duplicate: The invoice had been saved already.
 //
+// # Requests of scripts
+//
+// Where a rule says page, the gateway adds one script to every page of the host,
+// which gives a key to each request that scripts of the page send to the route
+// without one. It goes by headers, so the key is in one, or derived: a key that is
+// present wins over a derived one. A request without a key is treated as without page.
+//
+//	page: true                # default false; or:
+//	page:
+//	  ignore: [nonce]         # members of JSON and fields that change with every sending
+//	  graphql: true           # the requests are operations of GraphQL: queries get no key;
+//	                          # default: the script tells by their content
+//
 // # What exists only once
 //
 // A uniqueness rule says which rows of a table are the same thing, and what a

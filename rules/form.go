@@ -58,18 +58,13 @@ func TextFor(texts map[string]string, lang string) string {
 
 // form reads true, false or a mapping.
 func (r *reader) form(n ast.Node) *Form {
-	if b, ok := n.(*ast.BoolNode); ok {
-		if !b.Value {
-			return nil
-		}
-		return &Form{Field: defaultFormField, Script: true}
-	}
 	f := &Form{Field: defaultFormField, Script: true}
-	switch n.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
-	default:
-		r.Report(yamlfile.At(n), "write true, false, or its keys below it", "form is %s", yamlfile.Describe(n))
+	on, keys := r.switched(n, "form")
+	if !on {
 		return nil
+	}
+	if !keys {
+		return f
 	}
 	r.Mapping(n, "form", []yamlfile.Field{
 		{"field", func(n ast.Node) { f.Field = r.formField(n) }},
@@ -86,6 +81,18 @@ func (r *reader) form(n ast.Node) *Form {
 		}},
 	})
 	return f
+}
+
+// switched reads true or false. It leaves a mapping, which means true, to its caller.
+func (r *reader) switched(n ast.Node, what string) (on, keys bool) {
+	switch n := n.(type) {
+	case *ast.BoolNode:
+		return n.Value, false
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true, true
+	}
+	r.Report(yamlfile.At(n), "write true, false, or its keys below it", "%s is %s", what, yamlfile.Describe(n))
+	return false, false
 }
 
 // words reads one text, or a text for each language.

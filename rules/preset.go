@@ -21,7 +21,7 @@ func (r *reader) preset(route *Route, found yamlfile.Present) {
 	if !found.Has("problem_format") {
 		route.StripeErrors = true
 	}
-	if !found.Has("retention") && (route.Key.Derive == nil || route.Form != nil) {
+	if !found.Has("retention") && (route.Key.Derive == nil || route.Form != nil || route.Page != nil) {
 		route.Policy.Retention = 72 * time.Hour
 	}
 	for name, wrong := range map[string]bool{

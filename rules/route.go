@@ -80,6 +80,8 @@ type Route struct {
 	FailOpen bool
 	// Form, when set, protects the HTML forms that post to the route.
 	Form *Form
+	// Page, when set, protects what scripts of the application's pages send to the route.
+	Page *Page
 	// CanonicalJSON makes JSON bodies the same that differ in white space and
 	// in the order of members only.
 	CanonicalJSON bool
@@ -180,6 +182,7 @@ func (r *reader) route(n ast.Node) Route {
 		{"canonical_json", func(n ast.Node) { route.CanonicalJSON = r.Boolean(n, "canonical_json") }},
 		{"fingerprint_headers", func(n ast.Node) { route.FingerprintHeaders = r.tokens(n, "fingerprint_headers") }},
 		{"form", func(n ast.Node) { route.Form = r.form(n) }},
+		{"page", func(n ast.Node) { route.Page = r.page(n) }},
 	})
 	if found != nil {
 		r.preset(&route, found)
@@ -266,6 +269,7 @@ func (r *reader) contradictions(route *Route, found yamlfile.Present) {
 		r.Report(at("fingerprint_headers"), "name the headers in key.derive.headers", "fingerprint_headers says nothing where the key is derived")
 	}
 	r.formContradictions(route, found)
+	r.pageContradictions(route, found)
 	r.webhookContradictions(route, found)
 	for name, templates := range route.templates() {
 		r.placeholders(route, templates, at(name))

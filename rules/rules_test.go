@@ -294,6 +294,36 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestPage: page in its short and in its long spelling, next to every source of keys that it goes with.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for text, want := range map[string]*rules.Page{
+		"page: false":                          nil,
+		"page: true":                           {},
+		"page: {ignore: [a, b]}":               {Ignore: []string{"a", "b"}},
+		"page: {ignore: []}":                   {Ignore: []string{}},
+		"page: {ignore: nonce, graphql: true}": {Ignore: []string{"nonce"}, GraphQL: &yes},
+		"page: {graphql: false}":               {GraphQL: &no},
+		"page: true\n    form: true":           {},
+	} {
+		for _, key := range []string{"{header: X-Key}", "{derive: {window: 10s}}"} {
+			file, err := rules.Parse("rules.yaml", []byte("version: 1\nroutes:\n  - name: a\n    match: {path: /a}\n    preset: payments\n    key: "+key+"\n    "+text+"\n"))
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+				continue
+			}
+			route := &file.Routes[0]
+			if diff := cmp.Diff(want, route.Page); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
+			if kept := route.Policy.Retention == 72*time.Hour; kept != (want != nil || route.Key.Derive == nil) {
+				t.Errorf("%s with %s: the retention of keys in a header is %v", text, key, route.Policy.Retention)
+			}
+		}
+	}
+}
+
 // A byte order mark before the text is skipped.
 func TestByteOrderMark(t *testing.T) {
 	t.Parallel()

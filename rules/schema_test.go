@@ -297,7 +297,7 @@ func TestSchemaFiles(t *testing.T) {
 			t.Errorf("the schema refuses a good file:\n%s", strings.Join(wrong, "\n"))
 		}
 	}
-	for _, name := range []string{"unknown_keys", "values", "version", "noversion", "unique_keys", "unique_version", "form", "background", "empty"} {
+	for _, name := range []string{"unknown_keys", "values", "version", "noversion", "unique_keys", "unique_version", "form", "page", "background", "empty"} {
 		if wrong := checkFile(t, "testdata/bad/"+name+".yaml"); len(wrong) == 0 {
 			t.Errorf("the schema takes %s.yaml", name)
 		}

@@ -125,6 +125,7 @@ func (r *reader) webhookContradictions(route *Route, found yamlfile.Present) {
 		"canonical_json":      "remove it: the body counts as it was signed",
 		"fingerprint_headers": "remove it: headers are not signed",
 		"form":                "remove one of the two: webhooks are not sent by forms",
+		"page":                "remove one of the two: webhooks are not sent by pages",
 	} {
 		if found.Has(name) {
 			r.Report(found[name], fix, "%s contradicts key.webhook", name)

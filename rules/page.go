@@ -1,0 +1,55 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/semel-dev/semel/internal/rules/yamlfile"
+)
+
+// Page protects what scripts of the application's pages send to the route: the gateway adds a script to every page that
+// it sees on its way to a browser, which gives each such request a key in a header.
+type Page struct {
+	// Ignore names the members of JSON and the fields that change with every sending: they do not make a request another
+	// one. nil: not said.
+	Ignore []string
+	// GraphQL says whether the requests are operations of GraphQL, of which only mutations change something. nil: not said.
+	GraphQL *bool
+}
+
+// page reads true, false or a mapping.
+func (r *reader) page(n ast.Node) *Page {
+	on, keys := r.switched(n, "page")
+	if !on {
+		return nil
+	}
+	p := &Page{}
+	if keys {
+		r.Mapping(n, "page", []yamlfile.Field{
+			{"ignore", func(n ast.Node) { p.Ignore = r.ignored(n) }},
+			{"graphql", func(n ast.Node) { graphQL := r.Boolean(n, "graphql"); p.GraphQL = &graphQL }},
+		})
+	}
+	return p
+}
+
+// pageContradictions reports what cannot hold together with page.
+func (r *reader) pageContradictions(route *Route, found yamlfile.Present) {
+	if route.Page == nil {
+		return
+	}
+	at, k := found["page"], &route.Key
+	switch {
+	case k.WebhookID:
+		r.Report(at, "remove one of the two: webhooks are not sent by pages", "page contradicts key.webhook_id")
+	case k.JSONPointer != "" || k.FormField != "":
+		r.Report(at, "remove page, or take the key from a header", "page adds a key to the header of requests, and the rule takes theirs from the body")
+	}
+	if route.Match.Path != "" && !slices.ContainsFunc(route.Match.Methods, scripted) {
+		r.Report(at, "add POST or another method of the application's scripts, or remove page", "page says nothing in a route without a method that scripts can send")
+	}
+}
+
+// scripted reports whether a browser lets scripts send requests of a method that rules may have.
+func scripted(method string) bool { return method != "TRACK" }
