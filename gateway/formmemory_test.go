@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"net/http"
@@ -56,8 +57,8 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// shown returns a function that asks a gateway for the page once, and how many bytes it is given.
-func shown(tb testing.TB, page string, packed bool) func() int {
+// shown returns a function that asks a gateway with rules for the page once, and how many bytes it is given.
+func shown(tb testing.TB, text, page string, packed bool) func() int {
 	tb.Helper()
 	body := []byte(page)
 	if packed {
@@ -77,7 +78,7 @@ func shown(tb testing.TB, page string, packed bool) func() int {
 	}))
 	tb.Cleanup(application.Close)
 	g := must.Get(gateway.New(&gateway.Config{
-		Upstream: application.URL, Store: memstore.New(nil), Rules: parse(tb, manyRules), FormSecrets: [][]byte{[]byte("the secret of a test")},
+		Upstream: application.URL, Store: memstore.New(nil), Rules: parse(tb, text), FormSecrets: [][]byte{[]byte("the secret of a test")},
 	}))
 	tb.Cleanup(func() {
 		if err := g.Close(); err != nil {
@@ -111,7 +112,7 @@ func TestFormsNeedLittleMemory(t *testing.T) { //nolint:paralleltest // AllocsPe
 		"relative, resolve": {relativeOne, 12},
 	} {
 		allocs := func(forms int) float64 {
-			show := shown(t, manyForms(forms, c.action), false)
+			show := shown(t, manyRules, manyForms(forms, c.action), false)
 			if got := show(); got < forms*100 {
 				t.Fatalf("%s: the page has %d bytes", name, got)
 			}
@@ -127,18 +128,23 @@ func TestFormsNeedLittleMemory(t *testing.T) { //nolint:paralleltest // AllocsPe
 
 // BenchmarkPage is a page through a gateway, without a connection to the reader.
 func BenchmarkPage(b *testing.B) {
+	article := "<html><head><title>News</title></head><body>" + manyForms(1, sameAction) +
+		strings.Repeat(`<article class="card"><a href="/articles/1">A headline</a><p>Some text, and <b>more</b> of it</p></article>`+"\n", 10_000) + "</body></html>"
 	for _, c := range []struct {
 		name   string
 		page   string
 		packed bool
+		rules  string
 	}{
-		{"Small", manyForms(1, ownAction) + strings.Repeat("<p>Some text, and <b>more</b> of it</p>\n", 250), false},
-		{"Forms", manyForms(10_000, sameAction), false},
-		{"OwnForms", manyForms(10_000, ownAction), false},
-		{"Gzip", manyForms(10_000, sameAction), true},
+		{"Small", manyForms(1, ownAction) + strings.Repeat("<p>Some text, and <b>more</b> of it</p>\n", 250), false, ""},
+		{"Forms", manyForms(10_000, sameAction), false, ""},
+		{"OwnForms", manyForms(10_000, ownAction), false, ""},
+		{"Gzip", manyForms(10_000, sameAction), true, ""},
+		{"ArticleWithScript", article, false, bothRules},
+		{"ArticleWithoutScript", article, false, ""},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			show := shown(b, c.page, c.packed)
+			show := shown(b, cmp.Or(c.rules, manyRules), c.page, c.packed)
 			b.SetBytes(int64(len(c.page)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -40,7 +40,7 @@ type Gateway struct {
 	router   *router
 	policy   http.Handler
 	notices  *scope.Notices
-	forms    *forms.Forms // nil when no rule has a form
+	forms    *forms.Forms // nil when no rule has form or page
 	// judged and keyHeaders are the headers that the rules look at.
 	judged, keyHeaders []string
 	draining           atomic.Bool

@@ -40,6 +40,8 @@ type metrics struct {
 	cutOff           atomic.Int64 // claims that the drain cut off
 	pages            *prometheus.CounterVec
 	formTokens       *prometheus.CounterVec
+	pageKeys         *prometheus.CounterVec
+	pageUnprotected  *prometheus.CounterVec
 }
 
 func newMetrics(g *Gateway) *metrics {
@@ -65,12 +67,14 @@ func newMetrics(g *Gateway) *metrics {
 		reconciled:       counter("reconciled_total", "Unknown outcomes that were asked about, by what was found.", "verdict"),
 		lost:             counter("lost_total", "Claims lost while their request was running.").WithLabelValues(),
 		swept:            counter("swept_total", "Expired records removed.").WithLabelValues(),
-		pages:            counter("pages_total", "Pages that could have forms, by result.", "result"),
+		pages:            counter("pages_total", "Pages that could have forms or scripts, by result.", "result"),
+		pageKeys:         counter("page_keys_total", "Requests of scripts in pages that came with a key, to routes with page.", "route"),
+		pageUnprotected:  counter("page_unprotected_total", "Requests that scripts in pages sent without a key, by why, as the pages say.", "route", "kind"),
 		formTokens:       counter("form_tokens_total", "Requests with a form token, by what it was worth.", "route", "verdict"),
 	}
 	m.registry.MustRegister(
 		m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.upstreamFailures, m.reconciled, m.lost, m.swept,
-		m.pages, m.formTokens,
+		m.pages, m.formTokens, m.pageKeys, m.pageUnprotected,
 		gauge("live_claims", "Requests running under a claim now.", func() float64 { return float64(g.guard.LiveClaims()) }),
 		gauge("detached", "Requests recorded whose answer is still streamed, or whose connection was upgraded; they count as live.",
 			func() float64 { return float64(g.guard.Detached()) }),
@@ -84,7 +88,7 @@ func newMetrics(g *Gateway) *metrics {
 	}
 	m.begin()
 	m.counted = prometheus.NewRegistry()
-	m.counted.MustRegister(m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.lost)
+	m.counted.MustRegister(m.requests, m.waited, m.claimSeconds, m.settleSeconds, m.lost, m.pageKeys, m.pageUnprotected)
 	if counter, ok := semel.StoreAs[semel.Counter](g.config.Store); ok {
 		m.registry.MustRegister(&recordsCollector{
 			store: counter,

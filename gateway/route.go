@@ -117,6 +117,9 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	if len(questions(&rule)) > 0 {
 		handler = rememberAttempt(&rule, handler)
 	}
+	if rule.Page != nil {
+		handler = g.countPageKeys(&rule, handler)
+	}
 	built.handler, built.form.Handler = handler, handler
 	return built, g.background(built)
 }
@@ -144,6 +147,18 @@ func (g *Gateway) deriveHandler(built *route, from semelhttp.ScopeFunc, options 
 		}
 		derived.ServeHTTP(w, r)
 	}), nil
+}
+
+// countPageKeys counts the requests of scripts that bring a key. Browsers name the origin of each; forms bring no key but
+// the browser's own.
+func (g *Gateway) countPageKeys(rule *rules.Route, next http.Handler) http.Handler {
+	header, keys := keyHeader(rule), g.metrics.pageKeys.WithLabelValues(rule.Name)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header["Origin"]) > 0 && len(r.Header[header]) > 0 && !browserkey.Added(r.Header.Values) {
+			keys.Inc()
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // identify sets how the intents of a route are distinguished, and returns their scope.
@@ -387,7 +402,7 @@ func (v formsView) FailBody(w http.ResponseWriter, r *http.Request, err error) {
 func (g *Gateway) formsConfig() *forms.Config {
 	c := &forms.Config{
 		Secrets: g.config.FormSecrets, MaxPageBytes: g.config.MaxPageBytes, Guard: g.guard, Log: g.log,
-		Pages: g.metrics.pages, Tokens: g.metrics.formTokens, Notices: g.notices,
+		Pages: g.metrics.pages, Tokens: g.metrics.formTokens, Unprotected: g.metrics.pageUnprotected, Notices: g.notices,
 	}
 	if g.config.Rules != nil {
 		c.Rules = g.config.Rules.Routes

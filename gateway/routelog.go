@@ -29,7 +29,7 @@ func (g *Gateway) logRules(ctx context.Context) (end func()) {
 		rule := &rt.rule
 		g.log.LogAttrs(ctx, slog.LevelInfo, "route", slog.String("route", rule.Name),
 			slog.String("methods", strings.Join(rule.Match.Methods, ",")), slog.String("host", rule.Match.Host), slog.String("path", rule.Match.Path),
-			slog.Bool("protected", rule.Protect), slog.Bool("form", rule.Form != nil), slog.Int("line", rule.At.Line),
+			slog.Bool("protected", rule.Protect), slog.Bool("form", rule.Form != nil), slog.Bool("page", rule.Page != nil), slog.Int("line", rule.At.Line),
 			slog.String("conditions", strings.Join(shownConditions(rule), ", ")))
 	}
 	for _, w := range g.config.Rules.Warnings() {

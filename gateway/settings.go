@@ -73,6 +73,7 @@ func shownRoute(rt *route) Route {
 	also(rule.InFlightStatus == http.StatusServiceUnavailable, "while the first runs, a duplicate is refused with 503")
 	also(rule.StripeErrors, "refusals are written for SDKs of Stripe as well")
 	also(rule.Form != nil, "forms of its pages get a token")
+	also(rule.Page != nil, "page: true: a script in the application's pages gives their requests a key")
 	also(rule.Authorize != nil, "the caller's right is checked before a recorded answer is given")
 	also(rule.CanonicalJSON, "JSON that differs in white space and the order of members is the same")
 	also(len(rule.FingerprintHeaders) > 0, "the headers "+strings.Join(rule.FingerprintHeaders, ", ")+" make a request another one")

@@ -32,7 +32,7 @@ const (
 	pageMarkup    = "markup"
 	pageXHTML     = "xhtml"
 	pagePart      = "partial"
-	pageNoScript  = "csp" // it got its tokens, and no script
+	pageNoScript  = "csp" // it got no script, and the tokens of its forms
 
 	pageOther = "other" // not a page: not counted
 	pageHead  = "head"  // the header of a page: not counted
@@ -48,8 +48,14 @@ func (p *pageWriter) untouched() string {
 	if reason := p.unfit(); reason != "" {
 		return reason
 	}
+	if len(p.forms.fields) == 0 {
+		return ""
+	}
 	if _, err := p.forms.secrets.minter(p.request.Context()); err != nil {
-		return pageSecret
+		if p.pageRoutes == "" {
+			return pageSecret
+		}
+		p.forms.countPage(pageSecret) // the page script needs no secret
 	}
 	return ""
 }
@@ -108,27 +114,56 @@ func (p *pageWriter) report(result string) {
 // site has many pages of one kind. That a page may not be transformed is its application's wish.
 func (p *pageWriter) warn(result string) {
 	why := whyUntouched(result)
-	if result == pageNoScript && p.gaveUp() == "" { // else that has been said
-		why = p.whyNoScript()
-	}
-	if why == "" || result == pageTransform {
-		return
-	}
-	leads := cmp.Or(p.leads, p.found) // a page that was not read has no forms yet
-	if first, _ := p.forms.lacking.first(why + "\n" + leads.Rule.Name); !first {
-		return
-	}
-	text := "a page, or the rest of it, is passed on as it is: forms in there get no token, and sending them twice is not safe"
+	text := p.lacks()
 	if result == pageNoScript {
 		text = "a page with protected forms gets their tokens and no guard script"
+		if p.gaveUp() == "" { // else that has been said
+			why = whyNoScript(&p.pass)
+		}
 	}
-	p.forms.config.Log.LogAttrs(p.request.Context(), slog.LevelWarn, text, //nolint:sloglint // one of two constants.
+	if why != "" && text != "" && result != pageTransform {
+		p.warnOnce(text, why)
+	}
+}
+
+// warnOnce logs what a page lacks, and why, once for each route.
+func (p *pageWriter) warnOnce(text, why string) {
+	leads := cmp.Or(p.leads, p.found) // a page that was not read has no forms yet
+	if first, _ := p.forms.lacking.first(text + why + "\n" + leads.Rule.Name); !first {
+		return
+	}
+	p.forms.config.Log.LogAttrs(p.request.Context(), slog.LevelWarn, text, //nolint:sloglint // one of few constants.
 		slog.String("page", likePath(p.request.URL.Path)), slog.String("reason", why), slog.String("route", leads.Rule.Name))
 }
 
-// whyNoScript says why a page that wants the script lacks it.
-func (p *pageWriter) whyNoScript() string {
-	if !p.pass.allowed {
+// lacks says what is missing where a page, or the rest of it, is passed on as it is; "" for nothing.
+func (p *pageWriter) lacks() string {
+	switch forms, page := len(p.forms.fields) > 0, p.pageRoutes != "" && !p.paged; {
+	case forms && page:
+		return "a page, or the rest of it, is passed on as it is: forms in there get no token, what its scripts send gets no key, and sending either twice is not safe"
+	case forms:
+		return "a page, or the rest of it, is passed on as it is: forms in there get no token, and sending them twice is not safe"
+	case page:
+		return withoutKeys
+	}
+	return ""
+}
+
+// withoutKeys is logged of a page without the page script.
+const withoutKeys = "a page is passed on without the page script: what its scripts send gets no key, and sending it twice is not safe"
+
+// reportUnpaged counts a page that was read, and lacks the page script, and warns.
+func (p *pageWriter) reportUnpaged() {
+	if p.pageRoutes == "" || p.paged || p.gaveUp() != "" || !p.headed && !navigates(p.request) {
+		return
+	}
+	p.forms.countPage(pageNoScript)
+	p.warnOnce(withoutKeys, whyNoScript(&p.pagePass))
+}
+
+// whyNoScript says why a page that wants a script with this pass lacks it.
+func whyNoScript(pass *elementPass) string {
+	if !pass.allowed {
 		return "its Content-Security-Policy, in the header or a meta element, allows none (name a nonce in it, or 'self')"
 	}
 	return "it has no end of a body, or ends inside a comment, script or template"

@@ -1,5 +1,5 @@
-// Package forms gives the forms of web pages behind the gateway a key, although the
-// application renders them without one. It puts a token into every page with a form
+// Package forms gives the forms and the scripts of web pages behind the gateway keys, although the
+// application makes none. It puts a token into every page with a form
 // whose rule says form, takes the token as the key when the form comes back, and
 // removes it before the application sees the request.
 //
@@ -13,6 +13,9 @@
 //	       strip.go     removes the token from the body that the application reads
 //	answer outcome.go   notes the outcome in a cookie for the next page, which shows a notice
 //	       restore.go   turns a recorded page into a redirect to itself, where the rule says so
+//
+// Where a rule says page, pageguard.go writes a script into every page of the host, which gives a key in a header to what
+// scripts of the page send. It takes the same way through page.go and insert.go; what comes back has an ordinary key.
 //
 // content.go decodes and encodes pages, policy.go fits the script into a
 // Content-Security-Policy, mint.go shares the secret of the tokens among gateways and

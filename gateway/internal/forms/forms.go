@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/outcomecookie"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
+	"github.com/semel-dev/semel/web"
 )
 
 // Path is the path below which the gateway serves scripts, styles and tokens.
@@ -51,6 +52,7 @@ type Config struct {
 	Log          *slog.Logger
 	Pages        *prometheus.CounterVec // by result
 	Tokens       *prometheus.CounterVec // by route and verdict
+	Unprotected  *prometheus.CounterVec // what scripts of pages sent without a key, by route and kind
 	Notices      *scope.Notices
 }
 
@@ -66,26 +68,30 @@ type Route struct {
 	InPage atomic.Bool
 }
 
-// Forms protects the forms of one gateway. It is safe for concurrent use.
+// Forms protects the forms and the pages of one gateway. It is safe for concurrent use.
 type Forms struct {
 	gateway Gateway
 	config  *Config
 	secrets secrets
 	fields  []string // the hidden fields of all rules, each once
-	script  guardScript
+	guard   script   // of forms
+	page    pageGuard
+	scripts http.Handler
 	pages   pagePool
 	// guessed is set when there is a route that does not say whose a form is.
 	guessed bool
 	// worded is set when there is a rule with words of its own.
 	worded bool
-	// unmatched are the forms that no rule takes, and lacking the pages without what their forms' rules promise.
+	// unmatched are the forms that no rule takes, and lacking the pages without what rules promise.
 	unmatched, lacking seenOnce
 	drafts             drafts
 }
 
-// New returns nil where no rule has a form.
+// New returns nil where no rule has form or page.
 func New(g Gateway, c *Config) (*Forms, error) {
-	f := &Forms{gateway: g, config: c, drafts: drafts{seed: maphash.MakeSeed()}}
+	f := &Forms{
+		gateway: g, config: c, drafts: drafts{seed: maphash.MakeSeed()}, scripts: http.StripPrefix(strings.TrimSuffix(Path, "/"), web.Handler()),
+	}
 	for i := range c.Rules {
 		if rule := &c.Rules[i]; rule.Form != nil {
 			f.guessed = f.guessed || len(rule.Scope) == 0
@@ -95,13 +101,19 @@ func New(g Gateway, c *Config) (*Forms, error) {
 			}
 		}
 	}
-	if len(f.fields) == 0 {
-		return nil, nil
-	}
-	if err := f.secrets.configure(c); err != nil {
+	if err := f.page.configure(c); err != nil {
 		return nil, err
 	}
-	return f, f.script.load()
+	switch {
+	case len(f.fields) > 0:
+		if err := f.secrets.configure(c); err != nil {
+			return nil, err
+		}
+		return f, f.guard.load("guard.js")
+	case len(f.page.routes) > 0:
+		return f, nil
+	}
+	return nil, nil
 }
 
 // attempt holds everything about forms that belongs to one request.
@@ -140,6 +152,10 @@ func attemptOf(ctx context.Context) *attempt {
 
 // Serve takes from the request what is the gateway's own, and lets the route answer through a writer that knows pages.
 func (f *Forms) Serve(w http.ResponseWriter, r *http.Request, found *Route) {
+	if len(f.fields) == 0 && f.page.on(r.Host) == "" {
+		found.Handler.ServeHTTP(w, r)
+		return
+	}
 	own := f.WithoutCookies(r)
 	a := attemptOf(own.Context())
 	restore := f.cleanQuery(own, a)
@@ -267,15 +283,17 @@ func Lifetime(rule *rules.Route, retention time.Duration) (time.Duration, error)
 	}
 }
 
-// ServeOwn answers what lies at the gateway's own path for forms.
+// ServeOwn answers what lies at the gateway's own path for forms and pages.
 func (f *Forms) ServeOwn(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case newTokenPath:
 		f.serveNew(w, r)
 	case noticeStylePath:
 		serveNoticeStyle(w, r)
+	case reportPath:
+		f.serveReport(w, r)
 	default:
-		f.script.handler.ServeHTTP(w, r)
+		f.scripts.ServeHTTP(w, r)
 	}
 }
 

@@ -158,25 +158,40 @@ func (in *inserter) Body() []byte {
 // the elements as they are, or they are left out.
 func (in *inserter) Policy(content []byte) {
 	p, policy := in.page, string(content)
-	p.pass.restrict(policy, p.forms.scriptElement(p.request.Host))
+	p.pass.restrict(policy, p.forms.guard.element(p.request.Host))
+	p.pagePass.restrict(policy, p.forms.page.element(p.request.Host))
 	p.style.restrict(policy, styleElement(p.request.Host))
 }
 
 // Head implements rewrite.Inserter. XML may have nothing around the body that a script could be in.
 func (in *inserter) Head(closed bool) {
-	if p := in.page; p.mode == pageHolding && (closed || !in.xhtml) {
+	p := in.page
+	p.headed = true
+	if !closed && in.xhtml {
+		return
+	}
+	p.out = append(p.out, p.pageScript()...)
+	if p.mode == pageHolding {
 		p.headEnd = len(p.out)
 	}
 }
 
 // End implements rewrite.Inserter. Where the head has gone out already, or there is none, the
-// script goes to the end of the body, behind the forms and still before deferred scripts.
+// scripts go to the end of the body, behind the forms and still before deferred scripts. A piece of
+// a page, which a script of the page asked for, has the scripts of that page.
 func (in *inserter) End(behind bool) []byte {
 	p := in.page
-	if p.scripted || p.headEnd > 0 || p.wantsScript == 0 || behind && in.xhtml { // XML has nothing behind its root
+	if behind && in.xhtml { // XML has nothing behind its root
 		return nil
 	}
-	return p.script()
+	var out []byte
+	if p.headed || navigates(p.request) {
+		out = p.pageScript()
+	}
+	if !p.scripted && p.headEnd == 0 && p.wantsScript > 0 {
+		out = append(out, p.script()...)
+	}
+	return out
 }
 
 // Base implements rewrite.Inserter.
@@ -189,7 +204,7 @@ func (in *inserter) Base(href string) {
 
 // target returns where an action leads.
 func (in *inserter) target(action []byte, method string) target {
-	if method != "post" {
+	if method != "post" || len(in.page.forms.fields) == 0 {
 		return target{}
 	}
 	if found, known := in.targets[string(action)]; known {

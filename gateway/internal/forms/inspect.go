@@ -89,7 +89,7 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	f := &Forms{gateway: g, config: c}
 	w := &headerOnly{header: header}
 	r = withCookiesOf(r, header)
-	if err := f.script.load(); err != nil {
+	if err := f.guard.load("guard.js"); err != nil {
 		return nil, err
 	}
 	page := newPageWriter(f, w, r, &attempt{}, nil)
@@ -99,7 +99,7 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 	if coding := contentCoding(header); coding != "" {
 		return nil, fmt.Errorf("gateway: read the page: it has the content coding %q", coding)
 	}
-	page.pass = allowElement(header[policyHeader], f.scriptElement(r.Host))
+	page.pass = allowElement(header[policyHeader], f.guard.element(r.Host))
 	finder := &formFinder{inserter: page.newInserter(), at: map[*rewrite.Form]int{}, ids: map[string]int{}}
 	rewriter := rewrite.NewWriter(io.Discard, finder, &rewrite.Options{Charset: charsetOf(header), XML: finder.xhtml, MaxBytes: c.MaxPageBytes})
 	if _, err := io.Copy(rewriter, body); err != nil {
@@ -113,7 +113,7 @@ func Inspect(g Gateway, c *Config, r *http.Request, header http.Header, body io.
 		return nil, untouchedPage(reason)
 	}
 	if !page.pass.allowed || !finder.ended {
-		finder.withoutScript(page.whyNoScript())
+		finder.withoutScript(whyNoScript(&page.pass))
 	}
 	var found []PageForm
 	for i, form := range finder.found {

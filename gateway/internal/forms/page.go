@@ -48,11 +48,15 @@ type pageWriter struct {
 	status  int
 	problem string // the name of the problem that is the answer
 
-	pass        elementPass // of the script
+	pass        elementPass // of the guard script
+	pagePass    elementPass // of the page script
+	pageRoutes  string      // what the page script is for; "" for a page without it
+	paged       bool        // there is a page script in the page
+	headed      bool        // the page has a head
 	style       elementPass // of the notice
 	leads       *Route      // the first route that a form of the page leads to
-	wantsScript int         // the tokens in the page whose rules want the script
-	scripted    bool        // there is a script in the page
+	wantsScript int         // the tokens in the page whose rules want the guard script
+	scripted    bool        // there is a guard script in the page
 	headEnd     int         // where the head ends in out, while that is held back; else 0
 	tells       bool        // it has to show that a form was replayed
 	noticed     bool        // there is a notice in the page
@@ -71,7 +75,7 @@ type pageWriter struct {
 
 func newPageWriter(f *Forms, w http.ResponseWriter, r *http.Request, a *attempt, found *Route) *pageWriter {
 	return &pageWriter{
-		ResponseWriter: w, forms: f, request: r, attempt: a, found: found,
+		ResponseWriter: w, forms: f, request: r, attempt: a, found: found, pageRoutes: f.page.on(r.Host),
 		reader: reader{request: r, ownCookies: a.ownCookies, set: w.Header()},
 	}
 }
@@ -140,7 +144,8 @@ func (p *pageWriter) passOn() {
 func (p *pageWriter) begin() {
 	p.mode, p.pageBuffer = pageHolding, p.forms.pages.buffer()
 	h := p.Header()
-	p.pass = allowElement(h[policyHeader], p.forms.scriptElement(p.request.Host))
+	p.pass = allowElement(h[policyHeader], p.forms.guard.element(p.request.Host))
+	p.pagePass = allowElement(h[policyHeader], p.forms.page.element(p.request.Host))
 	if p.tells {
 		p.style = allowElement(h[policyHeader], styleElement(p.request.Host))
 	}
@@ -166,7 +171,7 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 		}
 		return len(b), p.release()
 	case pageHolding:
-		if p.decoder != nil || p.rewriter.Stats().Inserted == 0 { // else it will never go out as it came
+		if p.decoder != nil || !p.changed() { // else it will never go out as it came
 			p.held = append(p.held, b...)
 		}
 		p.taken += int64(len(b))
@@ -274,7 +279,7 @@ func (p *pageWriter) commit() error {
 	return p.drain()
 }
 
-// scriptHead puts the script at the end of the head, if a form has come by that wants it. There it is inside no element that a
+// scriptHead puts the guard script at the end of the head, if a form has come by that wants it. There it is inside no element that a
 // framework compares with its own rendering, and runs before all of the page's forms and the scripts that take them over.
 func (p *pageWriter) scriptHead() {
 	if p.headEnd > 0 && p.wantsScript > 0 && !p.scripted {
@@ -283,12 +288,25 @@ func (p *pageWriter) scriptHead() {
 	p.headEnd = 0
 }
 
-// script returns the script element, or nothing where the page cannot have it.
+// script returns the element of the guard script, or nothing where the page cannot have it.
 func (p *pageWriter) script() []byte {
-	markup := p.forms.script.markup(&p.pass)
+	markup := p.forms.guard.markup(&p.pass, "")
 	p.scripted = markup != ""
 	return []byte(markup)
 }
+
+// pageScript returns the element of the page script, or nothing where the page cannot have it, needs none, or has it.
+func (p *pageWriter) pageScript() []byte {
+	if p.paged || p.pageRoutes == "" {
+		return nil
+	}
+	markup := p.forms.page.markup(&p.pagePass, p.pageRoutes)
+	p.paged = markup != ""
+	return []byte(markup)
+}
+
+// changed reports whether something was inserted.
+func (p *pageWriter) changed() bool { return p.paged || p.rewriter.Stats().Inserted > 0 }
 
 // sendHeader sends the header of a rewritten page; length is that of its body, -1 for unknown.
 func (p *pageWriter) sendHeader(length int) {
@@ -311,10 +329,11 @@ func (p *pageWriter) sendHeader(length int) {
 	if p.pass.lines != nil && (p.scripted || length < 0) {
 		h[policyHeader] = p.pass.lines
 	}
+	if p.pageRoutes != "" && (p.paged || length < 0) {
+		allowIn(h, p.forms.page.element(p.request.Host))
+	}
 	if p.tells && (p.noticed || length < 0) {
-		if style := allowElement(h[policyHeader], styleElement(p.request.Host)); style.lines != nil {
-			h[policyHeader] = style.lines
-		}
+		allowIn(h, styleElement(p.request.Host))
 	}
 	if p.fresh != "" {
 		h.Add("Set-Cookie", visitorLine(p.fresh, secure(p.request)))
@@ -378,7 +397,7 @@ func (p *pageWriter) finish(returned bool) {
 	case err != nil || p.broken:
 		p.breakOff()
 		panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http breaks an answer off, so that no caller takes it for complete.
-	case p.mode == pageHolding && p.rewriter.Stats().Inserted == 0:
+	case p.mode == pageHolding && !p.changed():
 		p.passHeld()
 	default:
 		p.passRewritten()
@@ -405,6 +424,7 @@ func (p *pageWriter) end() error {
 // passHeld lets a page out that got nothing: as it came.
 func (p *pageWriter) passHeld() {
 	p.report(p.nothingToDo())
+	p.reportUnpaged()
 	p.passOn()
 	_, _ = p.ResponseWriter.Write(p.held) //nolint:gosec // as above; the caller may have gone.
 }
@@ -412,7 +432,7 @@ func (p *pageWriter) passHeld() {
 // passRewritten lets the rest of the page out.
 func (p *pageWriter) passRewritten() {
 	p.scriptHead()
-	if p.rewriter.Stats().Inserted > 0 {
+	if p.changed() {
 		p.forms.countPage(pageRewritten)
 		p.warn(p.gaveUp())
 	} else {
@@ -421,6 +441,7 @@ func (p *pageWriter) passRewritten() {
 	if p.wantsScript > 0 && !p.scripted {
 		p.report(pageNoScript)
 	}
+	p.reportUnpaged()
 	if p.mode == pageHolding {
 		p.mode = pageRewriting
 		p.sendHeader(len(p.out))

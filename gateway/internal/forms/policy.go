@@ -1,10 +1,8 @@
 package forms
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
-	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"slices"
@@ -55,6 +53,13 @@ func allowElement(policies []string, e *pageElement) elementPass {
 		pass.lines = nil
 	}
 	return pass
+}
+
+// allowIn changes the policies of a header so that they let the element count, where they can.
+func allowIn(h http.Header, e *pageElement) {
+	if pass := allowElement(h[policyHeader], e); pass.lines != nil {
+		h[policyHeader] = pass.lines
+	}
 }
 
 // restrict takes back what a policy inside the page, which stays as it is, does not allow.
@@ -131,13 +136,6 @@ func contains(sources []string, keyword string) bool {
 	return slices.ContainsFunc(sources, func(s string) bool { return strings.EqualFold(s, keyword) })
 }
 
-// scriptElement is the guard script.
-func (f *Forms) scriptElement(host string) *pageElement {
-	return &pageElement{
-		directives: [3]string{"script-src-elem", "script-src", "default-src"}, source: policySource(host, scriptPath), hash: f.script.hash,
-	}
-}
-
 // styleElement is the style sheet of the notice.
 func styleElement(host string) *pageElement {
 	return &pageElement{
@@ -157,37 +155,37 @@ func policySource(host, path string) string {
 	return host + path
 }
 
-const (
-	guardName = "guard.js"
-	// scriptPath is the path of the guard script.
-	scriptPath = Path + guardName
-)
-
-// guardScript is the guard script as pages name it.
-type guardScript struct {
-	url     string
-	hash    string // as in a policy, without quotes
-	handler http.Handler
+// script is one of the gateway's scripts as pages name it.
+type script struct {
+	path string
+	url  string
+	hash string // as in a policy, without quotes
 }
 
-func (s *guardScript) load() error {
-	asset, ok := web.File(guardName)
+func (s *script) load(name string) error {
+	asset, ok := web.File(name)
 	if !ok {
-		return errors.New("gateway: the guard script is not embedded (run scripts/test-web --write)")
+		return fmt.Errorf("gateway: the script %s is not embedded (run scripts/test-web --write)", name)
 	}
-	sum := sha256.Sum256(asset.Content)
-	s.url = scriptPath + "?v=" + hex.EncodeToString(sum[:8])
-	s.hash = "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-	s.handler = http.StripPrefix(strings.TrimSuffix(Path, "/"), web.Handler())
+	s.path = Path + name
+	s.url = s.path + "?v=" + asset.Version()
+	s.hash = "sha256-" + base64.StdEncoding.EncodeToString(asset.SHA256[:])
 	return nil
 }
 
-// markup is the script element for a page with this pass.
-func (s *guardScript) markup(pass *elementPass) string {
+// element is the script as policies judge it.
+func (s *script) element(host string) *pageElement {
+	return &pageElement{
+		directives: [3]string{"script-src-elem", "script-src", "default-src"}, source: policySource(host, s.path), hash: s.hash,
+	}
+}
+
+// markup is the script element for a page with this pass, with further attributes.
+func (s *script) markup(pass *elementPass, attributes string) string {
 	if !pass.allowed {
 		return ""
 	}
-	out := `<script src="` + s.url + `"`
+	out := `<script src="` + s.url + `"` + attributes
 	if pass.nonce != "" {
 		out += ` nonce="` + html.EscapeString(pass.nonce) + `"`
 	}
