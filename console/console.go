@@ -56,6 +56,8 @@ type Options struct {
 	History *History
 	// Routes are those of a gateway. Default: the page says that there are none.
 	Routes []Route
+	// Scripts returns the counts of the routes with page, by name; nil for none.
+	Scripts func() map[string]ScriptCounts
 	// Rules has the uniqueness rules; nil for none. Where Database is set as well, an operator can compare the two.
 	Rules *rules.File
 	// Settings are the configuration of the process, without the values of secrets. Default: they are not shown.
@@ -90,7 +92,8 @@ type Console struct {
 	readers    readers
 	done       <-chan struct{}
 	routes     []Route
-	rules      *rules.File // nil for none
+	scripts    func() map[string]ScriptCounts // may be nil
+	rules      *rules.File                    // nil for none
 	verified   verification
 	settings   []Setting
 	bound      int
@@ -117,7 +120,7 @@ func New(guard *semel.Guard, o Options) (*Console, error) {
 		sessions: newSessions(), origin: http.NewCrossOriginProtection(),
 		pages:   must.Get(template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")),
 		history: o.History, done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
-		kept: o.OutcomeLog, routes: o.Routes, rules: o.Rules, settings: o.Settings,
+		kept: o.OutcomeLog, routes: o.Routes, scripts: o.Scripts, rules: o.Rules, settings: o.Settings,
 	}
 	c.mux = c.serves()
 	return c, nil

@@ -19,10 +19,7 @@ func countsOf(metrics prometheus.Gatherer) Counts {
 	}
 	for _, family := range families {
 		for _, one := range family.GetMetric() {
-			label := map[string]string{}
-			for _, pair := range one.GetLabel() {
-				label[pair.GetName()] = pair.GetValue()
-			}
+			label := labels(one.GetLabel())
 			count, latency := uint64(one.GetCounter().GetValue()), Latency{}
 			for _, bucket := range one.GetHistogram().GetBucket() {
 				latency.Bounds = append(latency.Bounds, bucket.GetUpperBound())
@@ -45,4 +42,51 @@ func countsOf(metrics prometheus.Gatherer) Counts {
 		}
 	}
 	return c
+}
+
+// ScriptCounts counts the requests of scripts in pages to a route with page.
+type ScriptCounts struct {
+	Keyed       uint64            // with a key
+	Unprotected map[string]uint64 // without one, by kind, as the pages report
+}
+
+// ScriptCountsOf reads the counts of each route with page from the metrics of a gateway. They are in memory.
+func ScriptCountsOf(metrics prometheus.Gatherer) func() map[string]ScriptCounts {
+	return func() map[string]ScriptCounts {
+		all := map[string]ScriptCounts{}
+		families, err := metrics.Gather()
+		if err != nil {
+			return all // as above
+		}
+		for _, family := range families {
+			for _, one := range family.GetMetric() {
+				label, count := labels(one.GetLabel()), uint64(one.GetCounter().GetValue())
+				of := all[label["route"]]
+				switch family.GetName() {
+				case "semel_page_keys_total":
+					of.Keyed = count
+				case "semel_page_unprotected_total":
+					if of.Unprotected == nil {
+						of.Unprotected = map[string]uint64{}
+					}
+					of.Unprotected[label["kind"]] = count
+				default:
+					continue
+				}
+				all[label["route"]] = of
+			}
+		}
+		return all
+	}
+}
+
+func labels[P interface {
+	GetName() string
+	GetValue() string
+}](pairs []P) map[string]string {
+	all := map[string]string{}
+	for _, pair := range pairs {
+		all[pair.GetName()] = pair.GetValue()
+	}
+	return all
 }

@@ -60,6 +60,8 @@ type routeView struct {
 	Route
 
 	Mode, Unknown, Kept, Wait, Lease string
+	// Scripts are the requests of scripts in pages; nil for a route without page.
+	Scripts *ScriptCounts
 }
 
 // ruleView is a uniqueness rule with what the last comparison found.
@@ -121,8 +123,16 @@ func (v *verification) last() (*verify.Report, time.Time) {
 // rulesPage shows what the process goes by. It asks no database.
 func (c *Console) rulesPage(k *call, status int) {
 	p := rulesPage{form: k.form, Can: c.database != nil && c.rules != nil && len(c.rules.Unique) > 0}
+	var scripts map[string]ScriptCounts
+	if c.scripts != nil {
+		scripts = c.scripts()
+	}
 	for i := range c.routes {
-		p.Routes = append(p.Routes, viewRoute(&c.routes[i]))
+		view := viewRoute(&c.routes[i])
+		if counts, ok := scripts[view.Name]; ok {
+			view.Scripts = &counts
+		}
+		p.Routes = append(p.Routes, view)
 	}
 	report, at := c.verified.last()
 	if report != nil {

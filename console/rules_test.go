@@ -45,10 +45,14 @@ func TestRules(t *testing.T) {
 			{Name: evil, Requests: []string{"POST /" + evil}, Key: evil, Scope: evil, Asks: evil, More: []string{evil}, Policy: semel.Policy{OnUnknown: semel.Reconcile, Retention: 24 * 3600e9}},
 			{Name: "health", Requests: []string{"POST /health"}, Unprotected: true},
 		},
+		Scripts: func() map[string]console.ScriptCounts {
+			return map[string]console.ScriptCounts{evil: {Keyed: 7, Unprotected: map[string]uint64{"beacon": 2, "stream": 1}}}
+		},
 	})
 	robin, alice := w.logIn(t, robinToken), w.logIn(t, aliceToken)
 	_, page := robin.get("/console/rules")
-	contains(t, page, "not compared", "!>enforced<", "!Compare them with", "&lt;script&gt;", "!<script>", "for 24h;", "the application is asked", "pass without protection")
+	contains(t, page, "not compared", "!>enforced<", "!Compare them with", "&lt;script&gt;", "!<script>", "for 24h;", "the application is asked", "pass without protection",
+		"7 requests with a key; without one, as their pages report: beacon 2 stream 1<")
 	status, _ := robin.post("/console/rules", url.Values{"form": {hidden(t, page, "form")}})
 	if status != http.StatusForbidden {
 		t.Errorf("a token that may only look: got status %d", status)

@@ -370,6 +370,8 @@ routes:
 	}
 	wantWord(t, "a program", d.send(t, http.MethodPost, "/orders", "", "Idempotency-Key", "p"), "executed")
 	wantWord(t, "Firefox", post("/orders", "Idempotency-Key", `"11928949335802111766"`, "User-Agent", "Mozilla/5.0 Firefox/153.0"), "executed")
+	ambiguous := d.send(t, http.MethodPost, "/orders", "--a--", "Content-Type", `multipart/form-data; boundary="a"; boundary=b`)
+	check(t, "a form that gateways of forms refuse", ambiguous, http.StatusCreated, "")
 	for _, want := range []string{`semel_page_keys_total{route="orders"} 2`, `semel_page_keys_total{route="derived"} 3`} {
 		if !strings.Contains(d.metrics(t), want+"\n") {
 			t.Errorf("the metrics lack %s", want)

@@ -42,7 +42,7 @@ func Of(c *gateway.Config, o Options) func(gateway.View) (gateway.Operators, err
 		kept, _ := c.OutcomeLog.(*archive.Archive) // only an archive can be searched
 		pages, err := console.New(v.Guard, console.Options{
 			API: api, Logger: c.Logger, History: history, LiveClaims: c.Guard.LiveClaims, Prometheus: o.Prometheus, Done: v.Ended,
-			OutcomeLog: kept, Routes: routes(v.Routes), Rules: c.Rules, Settings: settings(v.Settings, &o),
+			OutcomeLog: kept, Routes: routes(v.Routes), Scripts: console.ScriptCountsOf(v.Metrics), Rules: c.Rules, Settings: settings(v.Settings, &o),
 		})
 		if err != nil {
 			return gateway.Operators{}, err

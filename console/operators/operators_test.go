@@ -12,10 +12,21 @@ import (
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/gateway/adminapi"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/store/memstore"
 )
 
 const secret = "secret-0123456789abcdef0123456789"
+
+// enter logs alice in, and returns the cookie of the session.
+func enter(t *testing.T, admin http.Handler) *http.Cookie {
+	t.Helper()
+	login := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/console/login", strings.NewReader(url.Values{"token": {secret}}.Encode()))
+	login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	entered := httptest.NewRecorder()
+	admin.ServeHTTP(entered, login)
+	return entered.Result().Cookies()[0]
+}
 
 // An operator sees the settings of the gateway and of the console without a secret (promise 10), and the application never sees the
 // cookie of the console, which a browser sends to every port of a host.
@@ -33,14 +44,10 @@ func TestOperatorOfAGateway(t *testing.T) {
 	g := must.Get(gateway.New(config))
 	t.Cleanup(func() { _, _ = g.Close(), store.Close() })
 	admin := g.AdminHandler()
-	login := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/console/login", strings.NewReader(url.Values{"token": {secret}}.Encode()))
-	login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	entered := httptest.NewRecorder()
-	admin.ServeHTTP(entered, login)
-	cookies := entered.Result().Cookies() // the session's
+	session := enter(t, admin)
 	page := httptest.NewRecorder()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/settings", http.NoBody)
-	request.AddCookie(cookies[0])
+	request.AddCookie(session)
 	admin.ServeHTTP(page, request)
 	text, at := strings.Join(strings.Fields(page.Body.String()), " "), 0
 	for _, want := range []string{"Address for operators", "Admin tokens", "2 set", "Page of Prometheus", "https://prometheus.example/graph", "Certificate"} {
@@ -55,12 +62,45 @@ func TestOperatorOfAGateway(t *testing.T) {
 	}
 
 	for _, prefix := range []string{"", "__Secure-", "__Host-"} {
-		name := prefix + strings.TrimPrefix(cookies[0].Name, "__Secure-")
+		name := prefix + strings.TrimPrefix(session.Name, "__Secure-")
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-		r.Header.Set("Cookie", fmt.Sprintf("my_semel_console=1; %s=%s", name, cookies[0].Value))
+		r.Header.Set("Cookie", fmt.Sprintf("my_semel_console=1; %s=%s", name, session.Value))
 		g.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		if cookie := <-got; cookie != "my_semel_console=1" {
 			t.Errorf("%s: the application got the cookies %q", name, cookie)
 		}
+	}
+}
+
+// TestScriptsOfAGateway: the page of the rules counts what scripts of pages sent to routes with page, and says nothing of the others.
+func TestScriptsOfAGateway(t *testing.T) {
+	t.Parallel()
+	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(app.Close)
+	store := memstore.New(nil)
+	config := &gateway.Config{Upstream: app.URL, Store: store, Rules: must.Get(rules.Parse("rules.yaml", []byte(`version: 1
+routes:
+  - {name: orders, match: {path: /orders}, page: true}
+  - {name: others, match: {path: /others}}
+`)))}
+	config.Operators = operators.Of(config, operators.Options{Tokens: []adminapi.Token{must.Get(adminapi.NewToken("alice", secret, false))}})
+	g := must.Get(gateway.New(config))
+	t.Cleanup(func() { _, _ = g.Close(), store.Close() })
+	send := func(path, body string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+		r.Header = http.Header{"Origin": {"http://example.com"}, "Sec-Fetch-Site": {"same-origin"}, "Idempotency-Key": {`"` + path + `"`}}
+		g.Handler().ServeHTTP(httptest.NewRecorder(), r)
+	}
+	send("/orders", "{}")
+	send("/others", "{}")
+	send("/.well-known/semel/page", `{"orders":{"stream":2}}`)
+	page := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/rules", http.NoBody)
+	r.AddCookie(enter(t, g.AdminHandler()))
+	g.AdminHandler().ServeHTTP(page, r)
+	text := page.Body.String()
+	const want = "1 requests with a key; without one, as their pages report: beacon 0 large 0 stream 2 sync 0<"
+	if strings.Count(text, "<dt>Scripts</dt>") != 1 || !strings.Contains(text, want) || !strings.Contains(text, "page: true") {
+		t.Errorf("the page says %s", text)
 	}
 }

@@ -18,6 +18,9 @@ const maxStripBytes = 64 << 10
 // Strip takes the tokens out of the body before next sees it. Where there
 // are none, the body stays as it is, and so does the way it is sent.
 func (f *Forms) Strip(next http.Handler) http.Handler {
+	if len(f.fields) == 0 {
+		return next
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if formguard.CheckType(r.Header) != nil {
 			Refuse(w, r)
