@@ -95,7 +95,7 @@ func TestPageGuardMarkup(t *testing.T) {
 	}
 }
 
-// TestPageGuardRoutes: the element names the rules with page of the page's host, the closest first, in ASCII.
+// TestPageGuardRoutes: the element names the rules with page of the page's host, those that name it first, in ASCII.
 func TestPageGuardRoutes(t *testing.T) {
 	t.Parallel()
 	const text = `version: 1
@@ -112,9 +112,9 @@ routes:
 `
 	d := openShop(t, showing("text/html; charset=windows-1251", "<head></head>"), text, nil)
 	for host, want := range map[string][]string{
-		"127.0.0.1":       {"exact", "end", "one", "rest", "it's <b>&amp;</script> å 🦊"},
-		"SHOP.test.:8080": {"shop", "exact", "end", "one", "rest", "it's <b>&amp;</script> å 🦊"},
-		"other.test":      {"other", "exact", "end", "one", "rest", "it's <b>&amp;</script> å 🦊"},
+		"127.0.0.1":       {"rest", "it's <b>&amp;</script> å 🦊", "one", "exact", "end"},
+		"SHOP.test.:8080": {"shop", "rest", "it's <b>&amp;</script> å 🦊", "one", "exact", "end"},
+		"other.test":      {"other", "rest", "it's <b>&amp;</script> å 🦊", "one", "exact", "end"},
 	} {
 		body := d.person(t).get("/", "Host", host).body
 		var names []string
@@ -130,11 +130,11 @@ routes:
 	}
 	methods := []any{"POST", "PATCH"}
 	want := []map[string]any{
-		{"name": "exact", "methods": methods, "path": "/api/new", "header": "Idempotency-Key", "ignore": []any{}},
-		{"name": "end", "methods": methods, "path": "/api/{$}", "header": "Idempotency-Key"},
-		{"name": "one", "methods": methods, "path": "/api/{id}", "header": "Idempotency-Key", "graphql": true},
 		{"name": "rest", "methods": methods, "path": "/api/", "header": "Idempotency-Key"},
 		{"name": "it's <b>&amp;</script> å 🦊", "methods": []any{"PUT"}, "path": "/é/{x...}", "header": "X-Wish", "ignore": []any{"n'ö"}, "graphql": false},
+		{"name": "one", "methods": methods, "path": "/api/{id}", "header": "Idempotency-Key", "graphql": true},
+		{"name": "exact", "methods": methods, "path": "/api/new", "header": "Idempotency-Key", "ignore": []any{}},
+		{"name": "end", "methods": methods, "path": "/api/{$}", "header": "Idempotency-Key"},
 	}
 	if diff := cmp.Diff(want, routesIn(t, d.person(t).get("/").body)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -58,7 +58,8 @@ func (g *pageGuard) configure(c *Config) error {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b *rules.Route) int { return closer(&a.Match, &b.Match) })
+	// A rule with a host counts before one without; which of their paths is the closer one the script finds out.
+	slices.SortStableFunc(all, func(a, b *rules.Route) int { return cmp.Compare(b.Match.Host, a.Match.Host) })
 	for _, host := range append([]string{""}, hostsOf(all)...) {
 		attribute, err := attributeOf(all, host)
 		if err != nil {
@@ -74,25 +75,6 @@ func hostsOf(all []*rules.Route) (hosts []string) {
 		hosts = append(hosts, rule.Match.Host)
 	}
 	return hosts
-}
-
-// closer orders rules as requests find them: of two that match a request, the one with the closer pattern comes first.
-func closer(a, b *rules.Match) int {
-	if a.Host != b.Host {
-		return -cmp.Compare(a.Host, b.Host) // one without a host last
-	}
-	width := func(segment string) int {
-		switch {
-		case segment == "" || strings.HasSuffix(segment, "...}"):
-			return 2
-		case strings.HasPrefix(segment, "{") && segment != "{$}":
-			return 1
-		}
-		return 0
-	}
-	return slices.CompareFunc(strings.Split(a.Path, "/")[1:], strings.Split(b.Path, "/")[1:], func(a, b string) int {
-		return cmp.Or(cmp.Compare(width(a), width(b)), cmp.Compare(a, b))
-	})
 }
 
 // attributeOf returns the attribute for pages of a host, "" where no rule is about it.
