@@ -136,7 +136,7 @@ func (p *pageWriter) warnOnce(text, why string) {
 		slog.String("page", likePath(p.request.URL.Path)), slog.String("reason", why), slog.String("route", leads.Rule.Name))
 }
 
-// lacks says what is missing where a page, or the rest of it, is passed on as it is; "" for nothing.
+// lacks names the gap of a page that, or whose rest, is passed on as it is; "" for none.
 func (p *pageWriter) lacks() string {
 	switch forms, page := len(p.forms.fields) > 0, p.pageRoutes != "" && !p.paged; {
 	case forms && page:

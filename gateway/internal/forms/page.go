@@ -50,7 +50,7 @@ type pageWriter struct {
 
 	pass        elementPass // of the guard script
 	pagePass    elementPass // of the page script
-	pageRoutes  string      // what the page script is for; "" for a page without it
+	pageRoutes  string      // routes of the page script; "" for a page without it
 	paged       bool        // there is a page script in the page
 	headed      bool        // the page has a head
 	style       elementPass // of the notice

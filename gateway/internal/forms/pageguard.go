@@ -23,7 +23,7 @@ const (
 	maxReported    = 1000
 )
 
-// pageGuard is the script that gives keys to what the scripts of a page send. It learns from its element which requests to look at.
+// pageGuard is the script that gives keys to requests that scripts of a page send. It learns from its element which requests to look at.
 type pageGuard struct {
 	script
 
@@ -123,7 +123,7 @@ func (g *pageGuard) on(host string) string {
 	return g.routes[""]
 }
 
-// unprotectedKinds say what the script leaves alone, and why.
+// unprotectedKinds say why the script leaves a request alone.
 func unprotectedKinds() map[string]string {
 	return map[string]string{
 		"stream": "its body is a stream, which can be read only once",
@@ -133,7 +133,7 @@ func unprotectedKinds() map[string]string {
 	}
 }
 
-// serveReport counts what the script of a page says that it sent without a key. Any caller can write
+// serveReport counts requests that, as the script of a page says, went out without a key. Any caller can write
 // such a report, so it is only counted.
 func (f *Forms) serveReport(w http.ResponseWriter, r *http.Request) {
 	site := r.Header.Get("Sec-Fetch-Site")
