@@ -36,14 +36,14 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 74_595, 62_074},
+		{library, 74_675, 62_104},
 		{"adapters", 4_076, 6_233},
 		{"check", 21_730, 10_243},
 		{"cmd", 4_666, 2_066},
-		{"console", 3_019, 2_485},
+		{"console", 3_076, 2_529},
 		{"demo", 1_911, 491},
 		{"examples", 7_967, 5_544},
-		{"gateway", 13_047, 13_605},
+		{"gateway", 13_340, 14_081},
 		{"internal/cli", 2_544, 1_347},
 		{"lint", 33_900, 6_065},
 		{"proof", 12_491, 11_304},
@@ -65,7 +65,7 @@ func houseOf(name string) string {
 }
 
 // public bounds what the library shows to those who import it.
-var public = struct{ packages, names, rootNames, rootLines int }{24, 538, 104, 4_034} //nolint:gochecknoglobals // a constant.
+var public = struct{ packages, names, rootNames, rootLines int }{24, 539, 104, 4_034} //nolint:gochecknoglobals // a constant.
 
 // Measure counts the Go files of a tree. Input of tests counts nowhere; packages below internal are not importable.
 func Measure(tree Tree) (Size, error) {
