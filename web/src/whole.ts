@@ -8,15 +8,25 @@ const streams = /^\s*(text\/event-stream|application\/x-ndjson|multipart\/x-mixe
  * reader finds out. It rejects when the answer breaks off, which counts as lost (RFC 9112, section 8).
  */
 export async function whole(response: Response): Promise<Blob | undefined> {
-  if (response.body && streams.test(response.headers.get("Content-Type") ?? "")) return undefined;
-  const reader = response.clone().body?.getReader();
+  if (isStream(response)) return undefined;
+  const { body } = response.clone();
+  const said = await drained(body);
+  if (said && body) checkLength(response, said.size);
+  return said;
+}
+
+/** Whether an answer goes on for as long as its server likes. */
+export function isStream({ body, headers }: Response): boolean {
+  return body !== null && streams.test(headers.get("Content-Type") ?? "");
+}
+
+/** Reads a body; undefined when it is longer than maxAnswerBytes. */
+export async function drained(body: ReadableStream<Uint8Array<ArrayBuffer>> | null): Promise<Blob | undefined> {
+  const reader = body?.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let size = 0; reader; ) {
     const { done, value } = await reader.read();
-    if (done) {
-      checkLength(response, size);
-      break;
-    }
+    if (done) break;
     if ((size += value.byteLength) > maxAnswerBytes) return void reader.cancel().catch(() => undefined);
     pieces.push(value);
   }

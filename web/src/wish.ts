@@ -1,3 +1,4 @@
+import { clicks, listen } from "./clicks.js";
 import { newKey } from "./key.js";
 import { definitivePage, ends, idOf, isToken, type Outcome } from "./outcome.js";
 import type { Record, Shelf } from "./storage.js";
@@ -59,10 +60,6 @@ export function returned(record: Record, here: Arrival): boolean {
   return here.type === "back_forward" && (record.entry && here.entry ? record.entry === here.entry : record.page === here.page);
 }
 
-/** Counts the person's click sequences and edits. */
-let turn = 0;
-/** Whether the last click was a further one of its sequence: the second of a double click. */
-let further = false;
 /** Counts edits. */
 let edits = 0;
 /** The last edit of each root, and of the page (globalThis). */
@@ -72,16 +69,9 @@ let typed: Edits = new WeakMap();
 /** What the page said: reset or new. */
 const said: Edits = new WeakMap();
 
-const listen = (type: string, listener: (event: Event) => void): void => globalThis.addEventListener?.(type, listener, true);
 const changed = (where: Edits, { target }: Event): void => void where.set(rootOf(target!), ++edits).set(globalThis, edits);
-listen("click", (event) => {
-  if (!(further = (event as MouseEvent).detail > 1)) turn++;
-});
-listen("keydown", () => (further = false)); // no click
 listen("input", (event) => {
-  if (!event.isTrusted) return; // what a script changes, the content tells
-  turn++;
-  changed(typed, event);
+  if (event.isTrusted) changed(typed, event);
 });
 listen("pageshow", (event) => {
   if ((event as PageTransitionEvent).persisted) typed = new WeakMap();
@@ -111,7 +101,7 @@ export class Wish {
 
   /** Whether the person is still at the click sequence that sent it, and changed nothing since: the same wish. */
   get again_(): boolean {
-    return further && this.turn_ === turn;
+    return clicks.further_ && this.turn_ === clicks.turn_;
   }
 
   /**
@@ -129,7 +119,7 @@ export class Wish {
     }
     this.digest_ = digest;
     this.answered_ = false;
-    if (!maybe) this.turn_ = turn;
+    if (!maybe) this.turn_ = clicks.turn_;
     this.edits_ = edits;
     this.typed_ = typed;
     return this.key_;

@@ -1,0 +1,23 @@
+/** What the person wants of a server: these requests are one, and carry one key. */
+export interface Sent {
+    key_: string;
+    /** The digest of the content. */
+    digest_: string;
+    /** The click sequence that sent it first. */
+    turn_: number;
+    /** A whole definitive answer came. */
+    ended_?: boolean;
+    /** The answer is definitive, and being read. */
+    reading_?: Promise<unknown> | undefined;
+}
+/** Whether the person is still at the click sequence that sent it. */
+export declare function isAgain({ turn_ }: Sent): boolean;
+/** What was sent with this content and has no answer, or belongs to the same click sequence. */
+export declare function sentBefore(digest: string): Sent | undefined;
+/**
+ * The wish that this content, which is about to be sent, belongs to. rough is its digest without what may only be the state of the page:
+ * it counts within a click sequence.
+ */
+export declare function wishOf(digest: string, rough?: string): Sent;
+/** A whole definitive answer came: the same content is another wish from now on, but within the click sequence. */
+export declare function end(wish: Sent): void;

@@ -1,0 +1,83 @@
+import { quoteKey } from "./key.js";
+import { follow, pause } from "./page-answer.js";
+import { type Content, contentLater, contentNow, contentOfRequest, copyOf, hasFiles } from "./page-content.js";
+import { count } from "./page-counts.js";
+import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
+import { isAgain, sentBefore, wishOf } from "./page-wish.js";
+import { verdict } from "./verdict.js";
+
+const { fetch: native, Request, Headers, ReadableStream, performance } = globalThis;
+
+/** A call of fetch, as it goes out: once, or under the same key again. */
+interface Call {
+  asked: Asked;
+  headers: Headers;
+  signal: AbortSignal | null | undefined;
+  /** Sends it; once is for a Request that is not sent again. */
+  send(once?: boolean): Promise<Response>;
+}
+
+/** Calls fetch with a key, if a route wants one; otherwise, and whatever goes wrong here, as the application did. */
+export function guardedFetch(routes: readonly Route[], self: unknown, args: [RequestInfo | URL, RequestInit?]): Promise<Response> {
+  let send = (_once?: boolean): Promise<Response> => Reflect.apply(native, self, args);
+  try {
+    const given = args[0] instanceof Request ? args[0] : undefined;
+    const own: RequestInit = {};
+    for (const name in args[1]) own[name as "body"] = args[1][name as "body"]!; // with what it inherits, as the browser reads it
+    const asked = routeOf(routes, own.method ?? given?.method ?? "GET", given?.url ?? String(args[0]));
+    if (!asked || (own.mode ?? given?.mode) === "no-cors") return send();
+    const one = given && !(own.body instanceof ReadableStream) && new Request(given, own); // as fetch does with it
+    const headers = one ? one.headers : (own.headers = new Headers(own.headers ?? given?.headers));
+    send = (once) => Reflect.apply(native, self, one ? [once ? one : one.clone()] : [args[0], own]);
+    if (headers.has(asked.route.header)) return send(true);
+    if (own.body instanceof ReadableStream || (one && one.keepalive && one.body)) {
+      count(asked.route.name, "stream");
+      return send(true);
+    }
+    asked.action = headers.get("Next-Action");
+    const call = { asked, headers, signal: one ? one.signal : own.signal, send };
+    if (one) return one.body === null ? begin(call, contentNow(null, asked)) : contentOfRequest(one.clone(), asked).then((content) => begin(call, content), () => send(true));
+    const body = copyOf(own.body);
+    if (body) own.body = body;
+    if (own.keepalive || !hasFiles(body)) return begin(call, contentNow(body, asked));
+    return contentLater(body, asked).then((content) => begin(call, content), () => send(true));
+  } catch {
+    return send(true);
+  }
+}
+
+function begin(call: Call, content: Content): Promise<Response> {
+  const { asked: { route, url }, headers, send } = call;
+  if (typeof content === "string") {
+    if (content) count(route.name, content);
+    return send(true);
+  }
+  try {
+    const before = sentBefore(content[0]);
+    if (before?.reading_ && !isAgain(before)) return before.reading_.then(() => begin(call, content));
+    const wish = wishOf(...content);
+    headers.set(route.header, quoteKey(wish.key_));
+    return repeated(call, performance.now() + patienceMs, (response) => follow(response, wish, url));
+  } catch {
+    return send(true);
+  }
+}
+
+/** Sends, and again while an earlier attempt is still at work and the application waits. */
+function repeated(call: Call, until: number, answered: (response: Response) => void): Promise<Response> {
+  const judged = async (response: Response): Promise<Response> => {
+    const said = await verdict(response).catch(() => undefined);
+    const wait = said?.retryAfterMs ?? 1000;
+    if (said?.kind !== "in-flight" || performance.now() + wait > until) {
+      answered(response);
+      return response;
+    }
+    await pause(wait, call.signal);
+    return repeated(call, until, answered);
+  };
+  return call.send().then((response) => {
+    if (response.status === 409) return judged(response);
+    answered(response);
+    return response;
+  });
+}

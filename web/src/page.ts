@@ -1,0 +1,34 @@
+import { count } from "./page-counts.js";
+import { guardedFetch } from "./page-fetch.js";
+import { type Route, routeOf } from "./page-route.js";
+import { guardXhr, type Wrap } from "./page-xhr.js";
+import { attempt } from "./storage.js";
+
+// The page guard: the gateway puts this script into the pages of an application that knows nothing of keys. Its requests for protected routes
+// get one here, where it is known what is one wish. docs/browser.md says what that means.
+
+/** Of two scripts in one page the first one is at work. */
+const mark = Symbol.for("semel.page");
+
+const wrap: Wrap = (holder, name, call) => {
+  const own = holder[name] as (...args: unknown[]) => unknown;
+  // A proxy keeps the function's name, length and text. What a page adds to Object.prototype must not become a trap of it.
+  const apply = (_: unknown, self: never, args: never): unknown => call((...given) => Reflect.apply(own, self, given), self, args);
+  holder[name] = new Proxy(own, Object.assign(Object.create(null) as object, { apply })) as never;
+};
+
+function start(routes: readonly Route[]): void {
+  wrap(globalThis, "fetch", (_, self, args) => guardedFetch(routes, self, args));
+  guardXhr(routes, wrap);
+  wrap(Navigator.prototype, "sendBeacon", (native, _, args: [string]) => {
+    const asked = attempt(() => routeOf(routes, "POST", String(args[0])));
+    if (asked) attempt(() => count(asked.route.name, "beacon"));
+    return native(...(args as unknown[]));
+  });
+}
+
+const text = (globalThis.document?.currentScript as HTMLElement | null | undefined)?.getAttribute("data-semel-routes");
+if (text && !Object.hasOwn(globalThis, mark)) {
+  Object.defineProperty(globalThis, mark, { value: true });
+  attempt(() => start(JSON.parse(text) as Route[]));
+}
