@@ -1,11 +1,11 @@
 import { end, type Sent } from "./page-wish.js";
-import { verdict } from "./verdict.js";
+import { judge, type Problem, type Said, type Verdict } from "./verdict.js";
 import { isStream, maxAnswerBytes, whole } from "./whole.js";
 
 /** How long the same content waits for the rest of an answer, in milliseconds: only then it is known whether it is the same wish. */
 const restMs = 250;
 
-const { setTimeout, performance } = globalThis;
+const { setTimeout } = globalThis;
 
 /** Waits so long, or until the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
@@ -15,15 +15,30 @@ export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
   });
 }
 
-/** Ends the wish when its answer is definitive and comes whole; of a long one without a length a MiB is enough. The application reads its own copy. */
-export function follow(response: Response, wish: Sent, url: string): void {
-  const judged = verdict(response);
-  const length = Number(response.headers.get("Content-Length"));
-  const long = isStream(response) || length > maxAnswerBytes;
-  const over = Promise.all([judged, long ? transferred(url, length) : whole(response)]).then(([{ ends }]) => {
-    if (ends) end(wish);
-  });
-  const reading = Promise.race([over, long ? undefined : pause(restMs)]).catch(() => undefined).then(() => {
+/** Whether an answer is a problem document. */
+export function isProblem(said: Said): boolean {
+  return /^application\/problem\+json\b/i.test(said.get("Content-Type") ?? "");
+}
+
+/** Judges an answer that has come whole. A problem document that could not be read says nothing of the wish. */
+export function judged(status: number, said: Said, problem: Problem | undefined): Verdict {
+  const verdict = judge(status, said, problem);
+  return isProblem(said) && !problem ? { ...verdict, ends: false } : verdict;
+}
+
+/** Judges an answer when it has come whole; of a long one without a length a MiB is enough. The application reads its own copy. */
+export async function verdictOf(response: Response, sentTo: string): Promise<Verdict> {
+  const { status, headers } = response;
+  const length = Number(headers.get("Content-Length"));
+  const blob = await (isStream(response) || length > maxAnswerBytes ? transferred(sentTo, length) : whole(response));
+  const problem = isProblem(headers) && blob ? (JSON.parse(await blob.text()) as Problem) : undefined;
+  return judged(status, headers, problem);
+}
+
+/** Ends the wish when a whole definitive answer says so. The same content waits for that, but not long. */
+export function follow(verdict: Promise<Verdict>, wish: Sent): void {
+  const over = verdict.then(({ ends }) => (ends ? end(wish) : undefined)).catch(() => undefined); // it broke off
+  const reading = Promise.race([over, pause(restMs)]).then(() => {
     if (wish.reading_ === reading) wish.reading_ = undefined;
   });
   wish.reading_ = reading;
@@ -33,7 +48,7 @@ export function follow(response: Response, wish: Sent, url: string): void {
  * Resolves when the transfer of a long answer has ended, by the browser's timing: a copy would go on after the application has cancelled its
  * own. An aborted answer has no status there, and one that broke off is shorter than it said; a stream without a length has no such sign.
  */
-function transferred(url: string, length: number): Promise<void> | undefined {
+function transferred(url: string, length: number): Promise<undefined> | undefined {
   const since = performance.now();
   if (!globalThis.PerformanceObserver) return undefined;
   return new Promise((resolve, reject) => {
@@ -42,7 +57,7 @@ function transferred(url: string, length: number): Promise<void> | undefined {
         if (entry.responseEnd < since) continue;
         observer.disconnect();
         if (entry.responseStatus === 0 || entry.encodedBodySize < length) reject();
-        else resolve();
+        else resolve(undefined);
       }
     });
     observer.observe({ type: "resource", buffered: true });

@@ -12,7 +12,7 @@ let toldAt = 0;
 
 /** Counts a request that could not be protected. */
 export function count(route: string, kind: Kind): void {
-  const kinds = ((counts[route] ??= {}), counts[route]);
+  const kinds = (counts[route] ??= {});
   kinds[kind] = (kinds[kind] ?? 0) + 1;
   if (performance.now() - toldAt > tellMs) tell();
 }

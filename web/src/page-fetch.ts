@@ -1,12 +1,10 @@
-import { quoteKey } from "./key.js";
-import { follow, pause } from "./page-answer.js";
-import { type Content, contentLater, contentNow, contentOfRequest, copyOf, hasFiles } from "./page-content.js";
+import { follow, isProblem, pause, verdictOf } from "./page-answer.js";
+import { type Content, contentNow, contentOfBody, contentOfRequest, copyOf } from "./page-content.js";
 import { count } from "./page-counts.js";
 import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
-import { isAgain, sentBefore, wishOf } from "./page-wish.js";
-import { verdict } from "./verdict.js";
+import { isAgain, type Sent, sentBefore, wishOf } from "./page-wish.js";
 
-const { fetch: native, Request, Headers, ReadableStream, performance } = globalThis;
+const { fetch: native, Request, Headers } = globalThis;
 
 /** A call of fetch, as it goes out: once, or under the same key again. */
 interface Call {
@@ -36,18 +34,17 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
     }
     asked.action = headers.get("Next-Action");
     const call = { asked, headers, signal: one ? one.signal : own.signal, send };
-    if (one) return one.body === null ? begin(call, contentNow(null, asked)) : contentOfRequest(one.clone(), asked).then((content) => begin(call, content), () => send(true));
-    const body = copyOf(own.body);
-    if (body) own.body = body;
-    if (own.keepalive || !hasFiles(body)) return begin(call, contentNow(body, asked));
-    return contentLater(body, asked).then((content) => begin(call, content), () => send(true));
+    const { body, keepalive } = own;
+    if (body) own.body = copyOf(body);
+    const content = one && one.body !== null ? contentOfRequest(one.clone(), asked) : keepalive ? contentNow(body, asked) : contentOfBody(own.body, asked);
+    return content instanceof Promise ? content.then((known) => begin(call, known), () => send(true)) : begin(call, content);
   } catch {
     return send(true);
   }
 }
 
 function begin(call: Call, content: Content): Promise<Response> {
-  const { asked: { route, url }, headers, send } = call;
+  const { asked: { route }, headers, send } = call;
   if (typeof content === "string") {
     if (content) count(route.name, content);
     return send(true);
@@ -56,28 +53,23 @@ function begin(call: Call, content: Content): Promise<Response> {
     const before = sentBefore(content[0]);
     if (before?.reading_ && !isAgain(before)) return before.reading_.then(() => begin(call, content));
     const wish = wishOf(...content);
-    headers.set(route.header, quoteKey(wish.key_));
-    return repeated(call, performance.now() + patienceMs, (response) => follow(response, wish, url));
+    headers.set(route.header, `"${wish.key_}"`); // a UUID needs nothing more to be quoted
+    return repeated(call, wish, performance.now() + patienceMs);
   } catch {
     return send(true);
   }
 }
 
 /** Sends, and again while an earlier attempt is still at work and the application waits. */
-function repeated(call: Call, until: number, answered: (response: Response) => void): Promise<Response> {
-  const judged = async (response: Response): Promise<Response> => {
-    const said = await verdict(response).catch(() => undefined);
-    const wait = said?.retryAfterMs ?? 1000;
-    if (said?.kind !== "in-flight" || performance.now() + wait > until) {
-      answered(response);
-      return response;
+function repeated(call: Call, wish: Sent, until: number): Promise<Response> {
+  return call.send().then(async (response) => {
+    const verdict = verdictOf(response, call.asked.url);
+    if (response.status === 409 && isProblem(response.headers)) {
+      const said = await verdict.catch(() => undefined);
+      const wait = said?.retryAfterMs ?? 1000;
+      if (said?.kind === "in-flight" && performance.now() + wait < until) return pause(wait, call.signal).then(() => repeated(call, wish, until));
     }
-    await pause(wait, call.signal);
-    return repeated(call, until, answered);
-  };
-  return call.send().then((response) => {
-    if (response.status === 409) return judged(response);
-    answered(response);
+    follow(verdict, wish);
     return response;
   });
 }

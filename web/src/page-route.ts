@@ -12,23 +12,19 @@ export interface Route {
   graphql?: boolean;
 }
 
-const rest = /^\{.*\.\.\.\}$/;
-
 /** Whether a path is one of a pattern's. */
 export function matches(pattern: string, path: string): boolean {
-  const want = pattern.split("/");
-  const got = path.split("/").map(decodeURIComponent);
-  for (const [n, segment] of want.entries()) {
-    if (segment === "{$}") return got.length === want.length && !got[n];
-    if (rest.test(segment) || (n > 0 && !segment && n === want.length - 1)) return got.length > n;
-    if (segment[0] === "{" ? !got[n] : segment !== got[n]) return false;
-  }
-  return got.length === want.length;
+  const source = pattern
+    .replace(/[^\w{}/]/g, "\\$&")
+    .replace(/\/$|\{\w+(\\\.){3}\}$/, (last) => (last === "/" ? "/.*" : ".*"))
+    .replace("{\\$}", "")
+    .replace(/\{\w+\}/g, "[^/]+");
+  return new RegExp(`^${source}$`, "s").test(decodeURIComponent(path));
 }
 
-/** How special a pattern is: of two that match, the server takes the one with more of it said. */
-function weight(path: string): number {
-  return path.split("/").reduce((sum, each) => sum + (each[0] === "{" ? (rest.test(each) ? 0 : 10) : each ? 100 : 0), 0);
+/** How much a pattern says: of two that match, the server takes the one that says more. */
+function weight({ path }: Route): number {
+  return path.replace(/\{\w+\.{3}\}/, "").replace(/\w+\}/g, "").length;
 }
 
 /** A request that a route protects. */
@@ -44,15 +40,13 @@ export interface Asked {
 /** How long an answer that says "still at work" is kept from the application, in milliseconds. */
 export const patienceMs = 30_000;
 
-const { URL } = globalThis;
-
 /** The most special route of a request of this origin. */
 export function routeOf(routes: readonly Route[], method: string, address: string): Asked | undefined {
   const verb = method.toUpperCase();
   const able = routes.filter(({ methods }) => methods.includes(verb));
   if (!able.length) return undefined;
   const url = new URL(address, document.baseURI);
-  const [route] = able.filter(({ path }) => matches(path, url.pathname)).sort((a, b) => weight(b.path) - weight(a.path));
+  const [route] = able.filter(({ path }) => matches(path, url.pathname)).sort((a, b) => weight(b) - weight(a));
   url.hash = "";
   return route && url.origin === location.origin ? { route, method: verb, url: url.href } : undefined;
 }

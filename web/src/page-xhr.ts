@@ -1,13 +1,12 @@
-import { quoteKey } from "./key.js";
+import { isProblem, judged } from "./page-answer.js";
 import { contentNow, copyOf } from "./page-content.js";
 import { count } from "./page-counts.js";
-import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
+import { patienceMs, type Route, routeOf } from "./page-route.js";
 import { end, type Sent, wishOf } from "./page-wish.js";
-import { leadsToSignIn } from "./sign-in.js";
 import { attempt } from "./storage.js";
 import { judge, type Problem, type Said, type Verdict } from "./verdict.js";
 
-const { setTimeout, clearTimeout, performance } = globalThis;
+const { setTimeout, clearTimeout } = globalThis;
 const listener = globalThis.EventTarget?.prototype.addEventListener;
 
 /** A request between open and its end. */
@@ -16,7 +15,6 @@ interface Call {
   args_: unknown[];
   headers_: [name: string, value: string][];
   body_?: unknown;
-  asked_?: Asked;
   wish_?: Sent;
   sentAt_: number;
   /** The answer says "still at work", and is kept from the application. */
@@ -75,10 +73,10 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
       return;
     }
     const wish = wishOf(...content);
-    const key: [string, string] = [asked.route.header, quoteKey(wish.key_)];
+    const key: [string, string] = [asked.route.header, `"${wish.key_}"`];
     does(setRequestHeader, xhr, ...key);
     call.headers_.push(key);
-    Object.assign(call, { asked_: asked, wish_: wish, body_: copyOf(body), sentAt_: performance.now() });
+    Object.assign(call, { wish_: wish, body_: copyOf(body), sentAt_: performance.now() });
     for (const type of ["readystatechange", "loadstart", "progress", "load", "loadend"]) does(listener, xhr, type, heard, true);
   };
 
@@ -95,14 +93,14 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
   const changed = (xhr: XMLHttpRequest, call: Call): void => {
     if (xhr.readyState === 2) call.hidden_ = mayRepeat(xhr, call);
     if (xhr.readyState !== 4) return;
-    const said = xhr.status ? verdictOf(xhr, call) : undefined;
+    const said = xhr.status ? verdictOf(xhr) : undefined;
     call.hidden_ &&= said?.kind === "in-flight";
     if (said?.ends) end(call.wish_!);
   };
 
   /** Opens it once more at once, so that it looks like one that waits for its answer. */
   const repeat = (xhr: XMLHttpRequest, call: Call): void => {
-    const wait = verdictOf(xhr, call)?.retryAfterMs ?? 0;
+    const wait = verdictOf(xhr).retryAfterMs ?? 0;
     does(open, xhr, ...call.args_);
     for (const each of call.headers_) does(setRequestHeader, xhr, ...each);
     if (!call.again_) {
@@ -125,10 +123,6 @@ function saidBy(xhr: XMLHttpRequest): Said {
   return { get, has: (name) => get(name) !== null };
 }
 
-function isProblem(headers: Said): boolean {
-  return /^application\/problem\+json\b/i.test(headers.get("Content-Type") ?? "");
-}
-
 /** Whether the answer, whose headers have come, may be kept from the application, which waits for as long as it said itself. */
 function mayRepeat(xhr: XMLHttpRequest, { sentAt_ }: Call): boolean {
   const headers = saidBy(xhr);
@@ -137,14 +131,10 @@ function mayRepeat(xhr: XMLHttpRequest, { sentAt_ }: Call): boolean {
   return wait !== undefined && performance.now() - sentAt_ + wait < Math.min(xhr.timeout || patienceMs, patienceMs);
 }
 
-/** Judges an answer that has come whole; undefined for one that says something which cannot be read here. */
-function verdictOf(xhr: XMLHttpRequest, { asked_ }: Call): Verdict | undefined {
+/** Judges an answer that has come whole. */
+function verdictOf(xhr: XMLHttpRequest): Verdict {
   const headers = saidBy(xhr);
-  const problem = isProblem(headers) ? attempt(() => problemOf(xhr)) : undefined;
-  if (isProblem(headers) && !problem) return undefined;
-  const said = judge(xhr.status, headers, problem);
-  const { responseURL } = xhr;
-  return { ...said, ends: said.ends && (responseURL === asked_!.url || !leadsToSignIn(responseURL, responseURL)) };
+  return judged(xhr.status, headers, isProblem(headers) ? attempt(() => problemOf(xhr)) : undefined);
 }
 
 function problemOf({ responseType, response }: XMLHttpRequest): Problem {

@@ -2,10 +2,10 @@
 // same expressions.
 
 /** What the path of a sign-in page looks like. */
-const signInPath = new RegExp(
-  String.raw`/(wp-?|service)?(log|sign)[-_]?(in|on)(\.(php|aspx?|jspx?|jsf|html?|xhtml|do|action|cgi))?(;[^/]*)?(/|$)` +
-    String.raw`|^/(sso|saml2?)(/|$)|/(oauth2?|oidc|openid|openid-connect)/(auth|authorize|authorization|start)(/|$)|/sessions?/new/?$`,
-);
+const signInPaths = [
+  /\/(wp-?|service)?(log|sign)[-_]?(in|on)(\.(php|aspx?|jspx?|jsf|html?|xhtml|do|action|cgi))?(;[^/]*)?(\/|$)/,
+  /^\/(sso|saml2?)(\/|$)|\/(oauth2?|oidc|openid|openid-connect)\/(auth|authorize|authorization|start)(\/|$)|\/sessions?\/new\/?$/,
+];
 /** One on the request's own host only: elsewhere it may be a bank's, where a payment is confirmed. */
 const ownSignInPath = /^\/auth\/?$/;
 /** A question to an identity provider: SAML or WS-Federation. */
@@ -13,20 +13,28 @@ const signInQuery = /[?&](samlrequest=|wa=wsignin)/;
 /** The host of an identity provider. */
 const signInHost = /^(login|signin|sign-in|sso)\./;
 /** Where people sign up, sign out or change a password: the sign-in page follows what they did there. */
-const accountPath = new RegExp(
-  String.raw`(^|/(accounts?|auth|customers?|identity|members?|users?|[a-z][a-z0-9]))/(register|registrations?|sign[-_]?(up|out|off)|log[-_]?(out|off))(\.[a-z]+)?/?$` +
-    String.raw`|/((re)?set|forgot(ten)?|change|lost|new|recover|update)?[-_]?passwords?[-_]?(reset|change|recovery|forgot(ten)?)?(\.[a-z]+)?(/[^/]*)?/?$`,
-);
+const accountPaths = [
+  /(^|\/(accounts?|auth|customers?|identity|members?|users?|[a-z][a-z0-9]))\/(register|registrations?|sign[-_]?(up|out|off)|log[-_]?(out|off))(\.[a-z]+)?\/?$/,
+  /\/((re)?set|forgot(ten)?|change|lost|new|recover|update)?[-_]?passwords?[-_]?(reset|change|recovery|forgot(ten)?)?(\.[a-z]+)?(\/[^/]*)?\/?$/,
+];
+
+/** Whether one of them fits. */
+const some = (all: readonly RegExp[], text: string): boolean => all.some((each) => each.test(text));
 
 /** Whether a request to the address from that was redirected to location was sent to a sign-in page: nothing happened. */
 export function leadsToSignIn(from: string, location: string): boolean {
   const own = new URL(from);
   const to = new URL(location, own);
-  const [before, path, query] = [own.pathname, to.pathname, to.search].map((text) => text.toLowerCase()) as [string, string, string];
-  if (accountPath.test(before) || path === before.replace(/\/$/, "") + "/new") return false;
+  const [before, path] = [own.pathname, to.pathname].map((text) => text.toLowerCase()) as [string, string];
+  if (some(accountPaths, before) || path === before.replace(/\/$/, "") + "/new") return false;
+  return asksToSignIn(to) || (to.host !== own.host ? signInHost.test(to.host) : ownSignInPath.test(path));
+}
+
+/** Whether an address looks like a sign-in page, on whatever host it is. */
+export function asksToSignIn({ pathname, search }: URL): boolean {
+  const query = search.toLowerCase();
   const asksProvider = /[?&]client_id=/.test(query) && /[?&]response_type=/.test(query);
-  if (asksProvider || signInPath.test(path) || signInQuery.test(query)) return true;
-  return to.host !== own.host ? signInHost.test(to.host) : ownSignInPath.test(path);
+  return asksProvider || some(signInPaths, pathname.toLowerCase()) || signInQuery.test(query);
 }
 
 /** Whether a response to a request to sentTo is a sign-in page, to which it was redirected. */

@@ -1,4 +1,4 @@
-import { leadsToSignIn } from "./sign-in.js";
+import { asksToSignIn } from "./sign-in.js";
 import { whole } from "./whole.js";
 
 /** What an answer means to who sent a request with a key. */
@@ -66,7 +66,7 @@ export const maxProblemBytes = 65536;
 export async function verdict(response: Response): Promise<Verdict> {
   const said = judge(response.status, response.headers, await problemIn(response));
   const { redirected, url } = response;
-  return redirected && said.definitive && leadsToSignIn(url, url) ? { ...said, kind: "rejected", ends: false } : said;
+  return redirected && said.definitive && asksToSignIn(new URL(url)) ? { ...said, kind: "rejected", ends: false } : said;
 }
 
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */

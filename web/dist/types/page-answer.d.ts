@@ -1,5 +1,12 @@
 import { type Sent } from "./page-wish.js";
+import { type Problem, type Said, type Verdict } from "./verdict.js";
 /** Waits so long, or until the signal is aborted. */
 export declare function pause(ms: number, signal?: AbortSignal | null): Promise<void>;
-/** Ends the wish when its answer is definitive and comes whole; of a long one without a length a MiB is enough. The application reads its own copy. */
-export declare function follow(response: Response, wish: Sent, url: string): void;
+/** Whether an answer is a problem document. */
+export declare function isProblem(said: Said): boolean;
+/** Judges an answer that has come whole. A problem document that could not be read says nothing of the wish. */
+export declare function judged(status: number, said: Said, problem: Problem | undefined): Verdict;
+/** Judges an answer when it has come whole; of a long one without a length a MiB is enough. The application reads its own copy. */
+export declare function verdictOf(response: Response, sentTo: string): Promise<Verdict>;
+/** Ends the wish when a whole definitive answer says so. The same content waits for that, but not long. */
+export declare function follow(verdict: Promise<Verdict>, wish: Sent): void;
