@@ -1,5 +1,6 @@
 import { end, type Sent } from "./page-wish.js";
-import { judge, type Problem, type Said, type Verdict } from "./verdict.js";
+import { attempt } from "./storage.js";
+import { judge, type Problem, type Verdict } from "./verdict.js";
 import { isStream, maxAnswerBytes, whole } from "./whole.js";
 
 /** How long the same content waits for the rest of an answer, in milliseconds: only then it is known whether it is the same wish. */
@@ -16,12 +17,13 @@ export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
 }
 
 /** Whether an answer is a problem document. */
-export function isProblem(said: Said): boolean {
+export function isProblem(said: Headers): boolean {
   return /^application\/problem\+json\b/i.test(said.get("Content-Type") ?? "");
 }
 
-/** Judges an answer that has come whole. A problem document that could not be read says nothing of the wish. */
-export function judged(status: number, said: Said, problem: Problem | undefined): Verdict {
+/** Judges an answer that has come whole. A problem document that cannot be read says nothing of the wish. */
+export function judged(status: number, said: Headers, json: () => Problem): Verdict {
+  const problem = isProblem(said) ? attempt(json) : undefined;
   const verdict = judge(status, said, problem);
   return isProblem(said) && !problem ? { ...verdict, ends: false } : verdict;
 }
@@ -31,8 +33,8 @@ export async function verdictOf(response: Response, sentTo: string): Promise<Ver
   const { status, headers } = response;
   const length = Number(headers.get("Content-Length"));
   const blob = await (isStream(response) || length > maxAnswerBytes ? transferred(sentTo, length) : whole(response));
-  const problem = isProblem(headers) && blob ? (JSON.parse(await blob.text()) as Problem) : undefined;
-  return judged(status, headers, problem);
+  const text = isProblem(headers) && (await blob?.text());
+  return judged(status, headers, () => JSON.parse(String(text)) as Problem);
 }
 
 /** Ends the wish when a whole definitive answer says so. The same content waits for that, but not long. */

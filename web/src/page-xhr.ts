@@ -4,10 +4,9 @@ import { count } from "./page-counts.js";
 import { patienceMs, type Route, routeOf } from "./page-route.js";
 import { end, type Sent, wishOf } from "./page-wish.js";
 import { attempt } from "./storage.js";
-import { judge, type Problem, type Said, type Verdict } from "./verdict.js";
+import { type Problem, retryAfter, type Verdict } from "./verdict.js";
 
-const { setTimeout, clearTimeout } = globalThis;
-const listener = globalThis.EventTarget?.prototype.addEventListener;
+const { clearTimeout, Headers, setTimeout } = globalThis;
 
 /** A request between open and its end. */
 interface Call {
@@ -33,8 +32,9 @@ export type Wrap = <T extends object>(holder: T, name: keyof T & string, call: (
 /** Gives requests of XMLHttpRequest a key, if a route wants one. Everything that the application hears of them stays as it is. */
 export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
   const { prototype } = XMLHttpRequest;
-  const { open, setRequestHeader, send } = prototype;
-  const does = (method: (...args: never) => unknown, xhr: XMLHttpRequest, ...args: unknown[]): void => void Reflect.apply(method, xhr, args);
+  const { addEventListener, open, setRequestHeader, send } = prototype;
+  const hear = (target: EventTarget, types: string, hears: (event: Event) => void): void =>
+    types.split(" ").forEach((type) => Reflect.apply(addEventListener, target, [type, hears, true]));
 
   wrap(prototype, "open", (native, xhr: XMLHttpRequest, args: unknown[]) => {
     native(...args);
@@ -54,7 +54,7 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     if (call?.timer_) {
       clearTimeout(call.timer_);
       call.timer_ = undefined;
-      does(send, xhr); // the browser tells of the end of what was sent alone
+      Reflect.apply(send, xhr, []); // the browser tells of the end of what was sent alone
     }
     native();
   });
@@ -64,9 +64,9 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     if (!call) return;
     const [method, url, async = true] = call.args_;
     const asked = routeOf(routes, String(method), String(url));
-    const header = (wanted: string): string | undefined => call.headers_.find(([name]) => String(name).toLowerCase() === wanted.toLowerCase())?.[1];
-    if (!asked || header(asked.route.header) !== undefined) return;
-    asked.action = header("Next-Action") ?? null;
+    const headers = new Headers(call.headers_);
+    if (!asked || headers.has(asked.route.header)) return;
+    asked.action = headers.get("Next-Action");
     const content = async ? contentNow(body, asked) : "sync";
     if (typeof content === "string") {
       if (content) count(asked.route.name, content);
@@ -74,21 +74,20 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     }
     const wish = wishOf(...content);
     const key: [string, string] = [asked.route.header, `"${wish.key_}"`];
-    does(setRequestHeader, xhr, ...key);
+    Reflect.apply(setRequestHeader, xhr, key);
     call.headers_.push(key);
     Object.assign(call, { wish_: wish, body_: copyOf(body), sentAt_: performance.now() });
-    for (const type of ["readystatechange", "loadstart", "progress", "load", "loadend"]) does(listener, xhr, type, heard, true);
+    hear(xhr, "readystatechange loadstart progress load loadend", (event) => heard(xhr, call, event));
   };
 
   /** Hears an event before the application does. */
-  function heard(this: XMLHttpRequest, event: Event): void {
-    const call = calls.get(this);
-    if (!call?.wish_) return;
+  const heard = (xhr: XMLHttpRequest, call: Call, event: Event): void => {
+    if (calls.get(xhr) !== call) return; // the application opened it for another request
     const { type } = event;
-    if (type === "readystatechange") attempt(() => changed(this, call));
+    if (type === "readystatechange") attempt(() => changed(xhr, call));
     if (call.hidden_ || (call.again_ && type === "loadstart")) event.stopImmediatePropagation();
-    if (call.hidden_ && type === "loadend") repeat(this, call);
-  }
+    if (call.hidden_ && type === "loadend") repeat(xhr, call);
+  };
 
   const changed = (xhr: XMLHttpRequest, call: Call): void => {
     if (xhr.readyState === 2) call.hidden_ = mayRepeat(xhr, call);
@@ -101,43 +100,37 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
   /** Opens it once more at once, so that it looks like one that waits for its answer. */
   const repeat = (xhr: XMLHttpRequest, call: Call): void => {
     const wait = verdictOf(xhr).retryAfterMs ?? 0;
-    does(open, xhr, ...call.args_);
-    for (const each of call.headers_) does(setRequestHeader, xhr, ...each);
+    Reflect.apply(open, xhr, call.args_ as never);
+    for (const each of call.headers_) Reflect.apply(setRequestHeader, xhr, each);
     if (!call.again_) {
-      const mute = (event: Event): void => (calls.get(xhr)?.again_ ? event.stopImmediatePropagation() : undefined);
-      for (const type of ["loadstart", "progress", "load", "loadend"]) does(listener, xhr.upload as never, type, mute, true);
+      hear(xhr.upload, "loadstart progress load loadend", (event) => {
+        if (calls.get(xhr) === call) event.stopImmediatePropagation();
+      });
     }
     call.hidden_ = false;
     call.again_ = true;
     call.timer_ = setTimeout(() => {
       call.timer_ = undefined;
-      does(send, xhr, call.body_);
+      Reflect.apply(send, xhr, [call.body_ as never]);
     }, wait);
   };
 }
 
-/** The headers of an answer; none of another origin's, which the console would tell of. */
-function saidBy(xhr: XMLHttpRequest): Said {
-  const own = attempt(() => new URL(xhr.responseURL).origin) === location.origin;
-  const get = (name: string): string | null => (own ? xhr.getResponseHeader(name) : null);
-  return { get, has: (name) => get(name) !== null };
+/** The headers of an answer. Asked for one by one, those of another origin would show in the console. */
+function headersOf(xhr: XMLHttpRequest): Headers {
+  const lines = xhr.getAllResponseHeaders().match(/.+/g) ?? [];
+  return new Headers(lines.map((line) => line.split(/: ?(.*)/, 2) as [string, string]));
 }
 
 /** Whether the answer, whose headers have come, may be kept from the application, which waits for as long as it said itself. */
 function mayRepeat(xhr: XMLHttpRequest, { sentAt_ }: Call): boolean {
-  const headers = saidBy(xhr);
-  if (xhr.status !== 409 || !isProblem(headers) || /^(blob|document)$/.test(xhr.responseType)) return false;
-  const wait = judge(409, headers).retryAfterMs;
-  return wait !== undefined && performance.now() - sentAt_ + wait < Math.min(xhr.timeout || patienceMs, patienceMs);
+  const headers = headersOf(xhr);
+  const wait = retryAfter(headers.get("Retry-After"));
+  return xhr.status === 409 && isProblem(headers) && /^(text|json|)$/.test(xhr.responseType) && wait !== undefined && performance.now() - sentAt_ + wait < Math.min(xhr.timeout || patienceMs, patienceMs);
 }
 
 /** Judges an answer that has come whole. */
 function verdictOf(xhr: XMLHttpRequest): Verdict {
-  const headers = saidBy(xhr);
-  return judged(xhr.status, headers, isProblem(headers) ? attempt(() => problemOf(xhr)) : undefined);
-}
-
-function problemOf({ responseType, response }: XMLHttpRequest): Problem {
-  if (responseType === "json") return response as Problem;
-  return JSON.parse(responseType === "arraybuffer" ? new TextDecoder().decode(response as ArrayBuffer) : String(response)) as Problem;
+  const { response, status } = xhr;
+  return judged(status, headersOf(xhr), () => (typeof response === "string" ? JSON.parse(response) : response) as Problem);
 }

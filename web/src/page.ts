@@ -14,7 +14,7 @@ const wrap: Wrap = (holder, name, call) => {
   const own = holder[name] as (...args: unknown[]) => unknown;
   // A proxy keeps the function's name, length and text. What a page adds to Object.prototype must not become a trap of it.
   const apply = (_: unknown, self: never, args: never): unknown => call((...given) => Reflect.apply(own, self, given), self, args);
-  holder[name] = new Proxy(own, Object.assign(Object.create(null) as object, { apply })) as never;
+  holder[name] = new Proxy(own, { __proto__: null, apply } as ProxyHandler<never>) as never;
 };
 
 function start(routes: readonly Route[]): void {

@@ -28,9 +28,6 @@ export interface Verdict {
   problem?: Problem;
 }
 
-/** The headers of an answer. */
-export type Said = Pick<Headers, "get" | "has">;
-
 /** A problem document (RFC 9457). */
 export interface Problem {
   type?: string;
@@ -70,7 +67,7 @@ export async function verdict(response: Response): Promise<Verdict> {
 }
 
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */
-export function judge(status: number, headers: Said, problem?: Problem): Verdict {
+export function judge(status: number, headers: Headers, problem?: Problem): Verdict {
   const type = problem?.type?.startsWith(prefix) ? problem.type.slice(prefix.length) : "";
   const [kind, final] = Object.hasOwn(kinds, type) ? kinds[type]! : byStatus(status, isReplay(headers));
   const definitive = final && !(kind === "unknown" && problem?.retryable === true); // the server will find out
@@ -97,7 +94,7 @@ export function replayed(response: Response): boolean {
   return isReplay(response.headers);
 }
 
-function isReplay(headers: Said): boolean {
+function isReplay(headers: Headers): boolean {
   return headers.get("Idempotent-Replayed") === "true" || headers.get("Idempotency-Status") === "replayed";
 }
 

@@ -14,8 +14,6 @@ export interface Verdict {
     /** The problem document, if there is one. */
     problem?: Problem;
 }
-/** The headers of an answer. */
-export type Said = Pick<Headers, "get" | "has">;
 /** A problem document (RFC 9457). */
 export interface Problem {
     type?: string;
@@ -34,7 +32,7 @@ export declare const maxProblemBytes = 65536;
  */
 export declare function verdict(response: Response): Promise<Verdict>;
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */
-export declare function judge(status: number, headers: Said, problem?: Problem): Verdict;
+export declare function judge(status: number, headers: Headers, problem?: Problem): Verdict;
 /** Whether a response is an earlier attempt's answer. */
 export declare function replayed(response: Response): boolean;
 /**
