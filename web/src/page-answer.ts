@@ -52,16 +52,13 @@ export function follow(verdict: Promise<Verdict>, wish: Sent): void {
  */
 function transferred(url: string, length: number): Promise<undefined> | undefined {
   const since = performance.now();
-  if (!globalThis.PerformanceObserver) return undefined;
-  return new Promise((resolve, reject) => {
-    const observer = new PerformanceObserver((list) => {
-      for (const entry of list.getEntriesByName(url) as (PerformanceResourceTiming & { responseStatus?: number })[]) {
-        if (entry.responseEnd < since) continue;
-        observer.disconnect();
-        if (entry.responseStatus === 0 || entry.encodedBodySize < length) reject();
-        else resolve(undefined);
-      }
-    });
-    observer.observe({ type: "resource", buffered: true });
+  return globalThis.PerformanceObserver && new Promise((resolve, reject) => {
+    new PerformanceObserver((list, observer) => {
+      const entry = list.getEntriesByName(url).find((each) => (each as PerformanceResourceTiming).responseEnd >= since) as (PerformanceResourceTiming & { responseStatus?: number }) | undefined;
+      if (!entry) return;
+      observer.disconnect();
+      if (entry.responseStatus === 0 || entry.encodedBodySize < length) reject();
+      else resolve(undefined);
+    }).observe({ type: "resource", buffered: true });
   });
 }

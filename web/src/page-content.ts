@@ -7,7 +7,7 @@ import { drained, maxAnswerBytes as maxBytes } from "./whole.js";
 import { pause } from "./page-answer.js";
 
 /** What is known of a request: its digest, and that without what may be the state of the page. Else why it gets no key; "" for one that changes nothing. */
-export type Content = readonly [digest: string, rough?: string] | "large" | "stream" | "";
+export type Content = readonly [digest: string, rough?: string] | "large" | "stream" | "sync" | "";
 
 type Json = string | boolean | null | Json[] | { [name: string]: Json };
 
@@ -43,7 +43,7 @@ function textContent(text: string, asked: Asked): Content {
   if (asked.action) return formContent([["0", text]], asked);
   if (text.length > maxBytes) return "large";
   const json = parse(text);
-  if (graphql !== false && (reads(json) || (graphql && json === undefined && onlyReads(text)))) return "";
+  if (graphql !== false && reads(json)) return "";
   if (isObject(json)) {
     for (const name of Object.keys(json)) if (changes(name.slice(1)) || ignore.includes(name.slice(1))) delete json[name];
   }
@@ -87,16 +87,13 @@ function latin1(bytes: BufferSource): string {
 }
 
 /** A body that stays as it is, whatever the application does with its own. */
-export function copyOf<T>(body: T): T {
-  const copy = (): unknown => {
-    if (body instanceof URLSearchParams) return new URLSearchParams(body);
-    if (isBytes(body)) return new Blob([body]);
-    if (!(body instanceof FormData)) return body;
-    const form = new FormData();
-    for (const [name, value] of body) form.append(name, value as string);
-    return form;
-  };
-  return copy() as T;
+export function copyOf(body: unknown): unknown {
+  if (body instanceof URLSearchParams) return new URLSearchParams(body);
+  if (isBytes(body)) return new Blob([body]);
+  if (!(body instanceof FormData)) return body;
+  const form = new FormData();
+  for (const [name, value] of body) form.append(name, value as string);
+  return form;
 }
 
 /** Names the Blobs that cannot be read in time: the same one has the same content. */

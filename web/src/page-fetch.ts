@@ -2,7 +2,7 @@ import { follow, isProblem, pause, verdictOf } from "./page-answer.js";
 import { type Content, contentNow, contentOfBody, contentOfRequest, copyOf } from "./page-content.js";
 import { count } from "./page-counts.js";
 import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
-import { isAgain, type Sent, sentBefore, wishOf } from "./page-wish.js";
+import { isAgain, type Sent, sentBefore, sign } from "./page-wish.js";
 
 const { fetch: native, Request, Headers } = globalThis;
 
@@ -35,7 +35,7 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
     asked.action = headers.get("Next-Action");
     const call = { asked, headers, signal: one ? one.signal : own.signal, send };
     const { body, keepalive } = own;
-    if (body) own.body = copyOf(body);
+    if (body) own.body = copyOf(body) as BodyInit;
     const content = one && one.body !== null ? contentOfRequest(one.clone(), asked) : keepalive ? contentNow(body, asked) : contentOfBody(own.body, asked);
     return content instanceof Promise ? content.then((known) => begin(call, known), () => send(true)) : begin(call, content);
   } catch {
@@ -44,17 +44,12 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
 }
 
 function begin(call: Call, content: Content): Promise<Response> {
-  const { asked: { route }, headers, send } = call;
-  if (typeof content === "string") {
-    if (content) count(route.name, content);
-    return send(true);
-  }
+  const { asked, headers, send } = call;
   try {
-    const before = sentBefore(content[0]);
+    const before = sentBefore(content[0]!);
     if (before?.reading_ && !isAgain(before)) return before.reading_.then(() => begin(call, content));
-    const wish = wishOf(...content);
-    headers.set(route.header, `"${wish.key_}"`); // a UUID needs nothing more to be quoted
-    return repeated(call, wish, performance.now() + patienceMs);
+    const wish = sign(asked, headers, content);
+    return wish ? repeated(call, wish, performance.now() + patienceMs) : send(true);
   } catch {
     return send(true);
   }

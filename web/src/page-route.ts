@@ -24,7 +24,7 @@ export function matches(pattern: string, path: string): boolean {
 
 /** How much a pattern says: of two that match, the server takes the one that says more. */
 function weight({ path }: Route): number {
-  return path.replace(/\{\w+\.{3}\}/, "").replace(/\w+\}/g, "").length;
+  return path.replace(/\{.*?\}/g, "").length;
 }
 
 /** A request that a route protects. */

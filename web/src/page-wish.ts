@@ -1,15 +1,29 @@
 import { clicks } from "./clicks.js";
 import { newKey } from "./key.js";
-import { maxRecords, shelf } from "./storage.js";
+import type { Content } from "./page-content.js";
+import { count } from "./page-counts.js";
+import type { Asked } from "./page-route.js";
+import { attempt } from "./storage.js";
 
+/** The most wishes that are remembered, and for how long, in milliseconds. */
+const most = 64;
 const dayMs = 24 * 60 * 60_000;
-const tab = shelf(() => sessionStorage);
+const item = "semel-page";
+
+type Kept = [digest: string, key: string, at: number];
+
+/** What the tab keeps of wishes without an answer, in one item; what it cannot keep this page remembers. */
+const kept = (): Kept[] => attempt(() => (JSON.parse(sessionStorage.getItem(item)!) as Kept[]).filter(Array.isArray)) ?? [];
+
+/** Keeps one more, or one less. */
+function store(wish: Sent, ...more: Kept[]): void {
+  const others = kept().filter(([, key]) => key !== wish.key_);
+  attempt(() => sessionStorage.setItem(item, JSON.stringify([...others, ...more].slice(-most))));
+}
 
 /** What the person wants of a server: these requests are one, and carry one key. */
 export interface Sent {
   key_: string;
-  /** The digest of the content. */
-  digest_: string;
   /** The click sequence that sent it first. */
   turn_: number;
   /** A whole definitive answer came. */
@@ -30,9 +44,8 @@ export function isAgain({ turn_ }: Sent): boolean {
 export function sentBefore(digest: string): Sent | undefined {
   const before = sent.get(digest);
   if (before) return before.ended_ && !isAgain(before) ? undefined : before;
-  const record = tab.get(`page:${digest}`);
-  if (!record || Math.abs(Date.now() - record.at) > dayMs) return undefined;
-  return keep({ key_: record.key, digest_: digest, turn_: -1 }, digest);
+  const found = kept().find(([each, , at]) => each === digest && Math.abs(Date.now() - at) < dayMs); // a clock may have been set back
+  return found && keep({ key_: found[1], turn_: -1 }, digest);
 }
 
 /**
@@ -44,8 +57,8 @@ export function wishOf(digest: string, rough = digest): Sent {
   if (before) return before;
   const first = sent.get(rough);
   if (first && isAgain(first)) return first;
-  const wish = { key_: newKey(), digest_: digest, turn_: clicks.turn_ };
-  tab.put(`page:${digest}`, { key: wish.key_, digest });
+  const wish = { key_: newKey(), turn_: clicks.turn_ };
+  store(wish, [digest, wish.key_, Date.now()]);
   keep(wish, rough);
   return keep(wish, digest);
 }
@@ -53,16 +66,23 @@ export function wishOf(digest: string, rough = digest): Sent {
 function keep(wish: Sent, digest: string): Sent {
   sent.delete(digest);
   sent.set(digest, wish);
-  for (const [old] of sent) {
-    if (sent.size <= maxRecords) break;
-    sent.delete(old);
-  }
+  for (const [old] of sent) if (sent.size > 2 * most) sent.delete(old);
   return wish;
+}
+
+/** Gives a request the key of its wish, or counts why it gets none. */
+export function sign({ route }: Asked, headers: Headers, content: Content): Sent | undefined {
+  if (typeof content !== "string") {
+    const wish = wishOf(...content);
+    headers.set(route.header, `"${wish.key_}"`); // a UUID needs nothing more to be quoted
+    return wish;
+  }
+  if (content) count(route.name, content);
+  return undefined;
 }
 
 /** A whole definitive answer came: the same content is another wish from now on, but within the click sequence. */
 export function end(wish: Sent): void {
   wish.ended_ = true;
-  const name = `page:${wish.digest_}`;
-  if (tab.get(name)?.key === wish.key_) tab.drop(name);
+  store(wish);
 }

@@ -1,8 +1,7 @@
 import { isProblem, judged } from "./page-answer.js";
 import { contentNow, copyOf } from "./page-content.js";
-import { count } from "./page-counts.js";
 import { patienceMs, type Route, routeOf } from "./page-route.js";
-import { end, type Sent, wishOf } from "./page-wish.js";
+import { end, type Sent, sign } from "./page-wish.js";
 import { attempt } from "./storage.js";
 import { type Problem, retryAfter, type Verdict } from "./verdict.js";
 
@@ -12,9 +11,9 @@ const { clearTimeout, Headers, setTimeout } = globalThis;
 interface Call {
   /** The arguments of open. */
   args_: unknown[];
-  headers_: [name: string, value: string][];
+  headers_: Headers;
   body_?: unknown;
-  wish_?: Sent;
+  wish_?: Sent | undefined;
   sentAt_: number;
   /** The answer says "still at work", and is kept from the application. */
   hidden_?: boolean;
@@ -39,14 +38,14 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
   wrap(prototype, "open", (native, xhr: XMLHttpRequest, args: unknown[]) => {
     native(...args);
     clearTimeout(calls.get(xhr)?.timer_);
-    calls.set(xhr, { args_: args, headers_: [], sentAt_: 0 });
+    calls.set(xhr, { args_: args, headers_: new Headers(), sentAt_: 0 });
   });
   wrap(prototype, "setRequestHeader", (native, xhr: XMLHttpRequest, args: [string, string]) => {
     native(...args);
-    calls.get(xhr)?.headers_.push(args);
+    calls.get(xhr)?.headers_.append(...args);
   });
   wrap(prototype, "send", (native, xhr: XMLHttpRequest, args: unknown[]) => {
-    attempt(() => sign(xhr, args[0]));
+    attempt(() => begin(xhr, args[0]));
     native(...args);
   });
   wrap(prototype, "abort", (native, xhr: XMLHttpRequest) => {
@@ -59,24 +58,18 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     native();
   });
 
-  const sign = (xhr: XMLHttpRequest, body: unknown): void => {
-    const call = calls.get(xhr);
-    if (!call) return;
+  const begin = (xhr: XMLHttpRequest, body: unknown): void => {
+    const call = calls.get(xhr)!;
     const [method, url, async = true] = call.args_;
     const asked = routeOf(routes, String(method), String(url));
-    const headers = new Headers(call.headers_);
-    if (!asked || headers.has(asked.route.header)) return;
-    asked.action = headers.get("Next-Action");
-    const content = async ? contentNow(body, asked) : "sync";
-    if (typeof content === "string") {
-      if (content) count(asked.route.name, content);
-      return;
-    }
-    const wish = wishOf(...content);
-    const key: [string, string] = [asked.route.header, `"${wish.key_}"`];
-    Reflect.apply(setRequestHeader, xhr, key);
-    call.headers_.push(key);
-    Object.assign(call, { wish_: wish, body_: copyOf(body), sentAt_: performance.now() });
+    if (!asked || call.headers_.has(asked.route.header)) return;
+    asked.action = call.headers_.get("Next-Action");
+    call.wish_ = sign(asked, call.headers_, async ? contentNow(body, asked) : "sync");
+    if (!call.wish_) return;
+    const { header } = asked.route;
+    Reflect.apply(setRequestHeader, xhr, [header, call.headers_.get(header)!]);
+    call.body_ = copyOf(body);
+    call.sentAt_ = performance.now();
     hear(xhr, "readystatechange loadstart progress load loadend", (event) => heard(xhr, call, event));
   };
 
@@ -101,7 +94,7 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
   const repeat = (xhr: XMLHttpRequest, call: Call): void => {
     const wait = verdictOf(xhr).retryAfterMs ?? 0;
     Reflect.apply(open, xhr, call.args_ as never);
-    for (const each of call.headers_) Reflect.apply(setRequestHeader, xhr, each);
+    call.headers_.forEach((value, name) => Reflect.apply(setRequestHeader, xhr, [name, value]));
     if (!call.again_) {
       hear(xhr.upload, "loadstart progress load loadend", (event) => {
         if (calls.get(xhr) === call) event.stopImmediatePropagation();

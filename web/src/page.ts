@@ -8,7 +8,8 @@ import { attempt } from "./storage.js";
 // get one here, where it is known what is one wish. docs/browser.md says what that means.
 
 /** Of two scripts in one page the first one is at work. */
-const mark = Symbol.for("semel.page");
+const mark: unique symbol = Symbol.for("semel.page");
+const globals = globalThis as { [mark]?: unknown };
 
 const wrap: Wrap = (holder, name, call) => {
   const own = holder[name] as (...args: unknown[]) => unknown;
@@ -21,14 +22,10 @@ function start(routes: readonly Route[]): void {
   wrap(globalThis, "fetch", (_, self, args) => guardedFetch(routes, self, args));
   guardXhr(routes, wrap);
   wrap(Navigator.prototype, "sendBeacon", (native, _, args: [string]) => {
-    const asked = attempt(() => routeOf(routes, "POST", String(args[0])));
-    if (asked) attempt(() => count(asked.route.name, "beacon"));
+    attempt(() => count(routeOf(routes, "POST", String(args[0]))!.route.name, "beacon"));
     return native(...(args as unknown[]));
   });
 }
 
 const text = (globalThis.document?.currentScript as HTMLElement | null | undefined)?.getAttribute("data-semel-routes");
-if (text && !Object.hasOwn(globalThis, mark)) {
-  Object.defineProperty(globalThis, mark, { value: true });
-  attempt(() => start(JSON.parse(text) as Route[]));
-}
+if (text && !globals[mark]) attempt(() => start((globals[mark] = JSON.parse(text) as Route[])));

@@ -1,8 +1,8 @@
+import type { Content } from "./page-content.js";
+import type { Asked } from "./page-route.js";
 /** What the person wants of a server: these requests are one, and carry one key. */
 export interface Sent {
     key_: string;
-    /** The digest of the content. */
-    digest_: string;
     /** The click sequence that sent it first. */
     turn_: number;
     /** A whole definitive answer came. */
@@ -19,5 +19,7 @@ export declare function sentBefore(digest: string): Sent | undefined;
  * it counts within a click sequence.
  */
 export declare function wishOf(digest: string, rough?: string): Sent;
+/** Gives a request the key of its wish, or counts why it gets none. */
+export declare function sign({ route }: Asked, headers: Headers, content: Content): Sent | undefined;
 /** A whole definitive answer came: the same content is another wish from now on, but within the click sequence. */
 export declare function end(wish: Sent): void;
