@@ -3,8 +3,8 @@ import { attempt } from "./storage.js";
 import { judge, type Problem, type Verdict } from "./verdict.js";
 import { isStream, maxAnswerBytes, whole } from "./whole.js";
 
-/** How long the same content waits for the rest of an answer, in milliseconds: only then it is known whether it is the same wish. */
-const restMs = 250;
+/** How long a body is waited for, in milliseconds: that of a request before it is a stream, and of an answer before the same content is the same wish. */
+export const bodyMs = 250;
 
 const { setTimeout } = globalThis;
 
@@ -12,7 +12,7 @@ const { setTimeout } = globalThis;
 export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => resolve());
+    signal?.addEventListener("abort", resolve as () => void);
   });
 }
 
@@ -40,7 +40,7 @@ export async function verdictOf(response: Response, sentTo: string): Promise<Ver
 /** Ends the wish when a whole definitive answer says so. The same content waits for that, but not long. */
 export function follow(verdict: Promise<Verdict>, wish: Sent): void {
   const over = verdict.then(({ ends }) => (ends ? end(wish) : undefined)).catch(() => undefined); // it broke off
-  const reading = Promise.race([over, pause(restMs)]).then(() => {
+  const reading = Promise.race([over, pause(bodyMs)]).then(() => {
     if (wish.reading_ === reading) wish.reading_ = undefined;
   });
   wish.reading_ = reading;

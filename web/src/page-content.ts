@@ -4,17 +4,16 @@ import { newKey } from "./key.js";
 import type { Asked } from "./page-route.js";
 import { attempt } from "./storage.js";
 import { drained, maxAnswerBytes as maxBytes } from "./whole.js";
-import { pause } from "./page-answer.js";
+import { bodyMs, pause } from "./page-answer.js";
 
 /** What is known of a request: its digest, and that without what may be the state of the page. Else why it gets no key; "" for one that changes nothing. */
 export type Content = readonly [digest: string, rough?: string] | "large" | "stream" | "sync" | "";
 
 type Json = string | boolean | null | Json[] | { [name: string]: Json };
 
-/** Reads JSON with numbers as the text that they are, after "#"; names and strings begin with "$". */
+/** Reads JSON with numbers as the text that they are: 7 is "$#7", and the string "7" is "$7#". */
 function parse(text: string): Json | undefined {
-  const marked = (all: string, string?: string): string => (string === undefined ? `"#${all}"` : `"$${string}"`);
-  return attempt(() => JSON.parse(text.replace(/"([^"\\]*(?:\\.[^"\\]*)*)"|-?\d[\d.eE+-]*/g, marked)) as Json);
+  return attempt(() => JSON.parse(text.replace(/"([^"\\]*(?:\\.[^"\\]*)*)"|(-?\d[\d.eE+-]*)/g, '"$$$1#$2"')) as Json);
 }
 
 /** The text that all JSON of this meaning has. */
@@ -30,8 +29,8 @@ function isObject(value: Json | undefined): value is { [name: string]: Json } {
 /** Whether JSON is one GraphQL request or some, none of which changes anything. */
 function reads(value: Json | undefined): boolean {
   const all = Array.isArray(value) ? value : [value];
-  const said = (text: Json | undefined): string => (typeof text === "string" ? text.slice(1) : "");
-  return all.length > 0 && all.every((each) => isObject(each) && onlyReads(said(each.$query), said(each.$operationName)));
+  const said = (text: Json | undefined): string => (typeof text === "string" ? text.slice(1, -1) : "");
+  return all.length > 0 && all.every((each) => isObject(each) && onlyReads(said(each["$query#"]), said(each["$operationName#"])));
 }
 
 function digestOf({ method, url, action }: Asked, parts: readonly Part[]): string {
@@ -45,7 +44,10 @@ function textContent(text: string, asked: Asked): Content {
   const json = parse(text);
   if (graphql !== false && reads(json)) return "";
   if (isObject(json)) {
-    for (const name of Object.keys(json)) if (changes(name.slice(1)) || ignore.includes(name.slice(1))) delete json[name];
+    for (const name of Object.keys(json)) {
+      const plain = name.slice(1, -1);
+      if (changes(plain) || ignore.includes(plain)) delete json[name];
+    }
   }
   return [digestOf(asked, [["body", json === undefined ? text : canonical(json)]])];
 }
@@ -122,9 +124,6 @@ export function contentOfBody(body: unknown, asked: Asked): Content | Promise<Co
   });
   return [...body.values()].some((value) => typeof value !== "string") ? Promise.all(fields).then((all) => formContent(all, asked)) : contentNow(body, asked);
 }
-
-/** How long the body of a Request may take to be read, in milliseconds: one that takes longer is a stream. */
-const bodyMs = 250;
 
 /** What the body of a Request says. */
 export async function contentOfRequest(request: Request, asked: Asked): Promise<Content> {

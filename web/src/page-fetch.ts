@@ -23,20 +23,21 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
     const own: RequestInit = {};
     for (const name in args[1]) own[name as "body"] = args[1][name as "body"]!; // with what it inherits, as the browser reads it
     const asked = routeOf(routes, own.method ?? given?.method ?? "GET", given?.url ?? String(args[0]));
-    if (!asked || (own.mode ?? given?.mode) === "no-cors") return send();
-    const one = given && !(own.body instanceof ReadableStream) && new Request(given, own); // as fetch does with it
+    if (!asked) return send();
+    const one = given && !(own.body instanceof ReadableStream) ? new Request(given, own) : undefined; // as fetch does with it
     const headers = one ? one.headers : (own.headers = new Headers(own.headers ?? given?.headers));
     send = (once) => Reflect.apply(native, self, one ? [once ? one : one.clone()] : [args[0], own]);
+    const filled = one?.body !== null; // where the browser tells
     if (headers.has(asked.route.header)) return send(true);
-    if (own.body instanceof ReadableStream || (one && one.keepalive && one.body)) {
+    if (own.body instanceof ReadableStream || (one?.keepalive && filled)) {
       count(asked.route.name, "stream");
       return send(true);
     }
     asked.action = headers.get("Next-Action");
-    const call = { asked, headers, signal: one ? one.signal : own.signal, send };
+    const call = { asked, headers, signal: (one ?? own).signal, send };
     const { body, keepalive } = own;
     if (body) own.body = copyOf(body) as BodyInit;
-    const content = one && one.body !== null ? contentOfRequest(one.clone(), asked) : keepalive ? contentNow(body, asked) : contentOfBody(own.body, asked);
+    const content = one && filled ? contentOfRequest(one.clone(), asked) : keepalive ? contentNow(body, asked) : contentOfBody(own.body, asked);
     return content instanceof Promise ? content.then((known) => begin(call, known), () => send(true)) : begin(call, content);
   } catch {
     return send(true);

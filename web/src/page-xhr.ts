@@ -1,6 +1,6 @@
 import { isProblem, judged } from "./page-answer.js";
 import { contentNow, copyOf } from "./page-content.js";
-import { patienceMs, type Route, routeOf } from "./page-route.js";
+import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
 import { end, type Sent, sign } from "./page-wish.js";
 import { attempt } from "./storage.js";
 import { type Problem, retryAfter, type Verdict } from "./verdict.js";
@@ -11,6 +11,7 @@ const { clearTimeout, Headers, setTimeout } = globalThis;
 interface Call {
   /** The arguments of open. */
   args_: unknown[];
+  asked_?: Asked | undefined;
   headers_: Headers;
   body_?: unknown;
   wish_?: Sent | undefined;
@@ -30,15 +31,21 @@ export type Wrap = <T extends object>(holder: T, name: keyof T & string, call: (
 
 /** Gives requests of XMLHttpRequest a key, if a route wants one. Everything that the application hears of them stays as it is. */
 export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
-  const { prototype } = XMLHttpRequest;
+  const own = XMLHttpRequest;
+  const { prototype } = own;
   const { addEventListener, open, setRequestHeader, send } = prototype;
-  const hear = (target: EventTarget, types: string, hears: (event: Event) => void): void =>
-    types.split(" ").forEach((type) => Reflect.apply(addEventListener, target, [type, hears, true]));
+  const hear = (target: EventTarget, hears: (event: Event) => void): void =>
+    ["readystatechange", "loadstart", "progress", "load", "loadend"].forEach((type) => Reflect.apply(addEventListener, target, [type, hears]));
 
   wrap(prototype, "open", (native, xhr: XMLHttpRequest, args: unknown[]) => {
     native(...args);
     clearTimeout(calls.get(xhr)?.timer_);
-    calls.set(xhr, { args_: args, headers_: new Headers(), sentAt_: 0 });
+    const call: Call = { args_: args, headers_: new Headers(), sentAt_: 0 };
+    calls.set(xhr, call);
+    attempt(() => {
+      call.asked_ = routeOf(routes, String(args[0]), String(args[1]));
+      if (call.asked_) hear(xhr.upload, (event) => call.again_ && event.stopImmediatePropagation());
+    });
   });
   wrap(prototype, "setRequestHeader", (native, xhr: XMLHttpRequest, args: [string, string]) => {
     native(...args);
@@ -60,8 +67,7 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
 
   const begin = (xhr: XMLHttpRequest, body: unknown): void => {
     const call = calls.get(xhr)!;
-    const [method, url, async = true] = call.args_;
-    const asked = routeOf(routes, String(method), String(url));
+    const { args_: [, , async = true], asked_: asked } = call;
     if (!asked || call.headers_.has(asked.route.header)) return;
     asked.action = call.headers_.get("Next-Action");
     call.wish_ = sign(asked, call.headers_, async ? contentNow(body, asked) : "sync");
@@ -70,12 +76,12 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     Reflect.apply(setRequestHeader, xhr, [header, call.headers_.get(header)!]);
     call.body_ = copyOf(body);
     call.sentAt_ = performance.now();
-    hear(xhr, "readystatechange loadstart progress load loadend", (event) => heard(xhr, call, event));
   };
 
   /** Hears an event before the application does. */
-  const heard = (xhr: XMLHttpRequest, call: Call, event: Event): void => {
-    if (calls.get(xhr) !== call) return; // the application opened it for another request
+  const heard = (xhr: XMLHttpRequest, event: Event): void => {
+    const call = calls.get(xhr);
+    if (!call?.wish_) return;
     const { type } = event;
     if (type === "readystatechange") attempt(() => changed(xhr, call));
     if (call.hidden_ || (call.again_ && type === "loadstart")) event.stopImmediatePropagation();
@@ -95,11 +101,6 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     const wait = verdictOf(xhr).retryAfterMs ?? 0;
     Reflect.apply(open, xhr, call.args_ as never);
     call.headers_.forEach((value, name) => Reflect.apply(setRequestHeader, xhr, [name, value]));
-    if (!call.again_) {
-      hear(xhr.upload, "loadstart progress load loadend", (event) => {
-        if (calls.get(xhr) === call) event.stopImmediatePropagation();
-      });
-    }
     call.hidden_ = false;
     call.again_ = true;
     call.timer_ = setTimeout(() => {
@@ -107,6 +108,14 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
       Reflect.apply(send, xhr, [call.body_ as never]);
     }, wait);
   };
+
+  // Listeners hear events in the order in which they came, so that ours have to be the first.
+  const construct = (_: unknown, args: never[], made: typeof own): XMLHttpRequest => {
+    const xhr = Reflect.construct(own, args, made) as XMLHttpRequest;
+    hear(xhr, (event) => heard(xhr, event));
+    return xhr;
+  };
+  prototype.constructor = globalThis.XMLHttpRequest = new Proxy(own, { __proto__: null, construct } as ProxyHandler<typeof own>);
 }
 
 /** The headers of an answer. Asked for one by one, those of another origin would show in the console. */

@@ -1,5 +1,7 @@
 import { type Sent } from "./page-wish.js";
 import { type Problem, type Verdict } from "./verdict.js";
+/** How long a body is waited for, in milliseconds: that of a request before it is a stream, and of an answer before the same content is the same wish. */
+export declare const bodyMs = 250;
 /** Waits so long, or until the signal is aborted. */
 export declare function pause(ms: number, signal?: AbortSignal | null): Promise<void>;
 /** Whether an answer is a problem document. */
