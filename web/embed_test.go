@@ -13,7 +13,7 @@ import (
 
 func TestFile(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"guard.js", "semel.js"} {
+	for _, name := range []string{"guard.js", "page.js", "semel.js"} {
 		asset, ok := web.File(name)
 		if !ok || len(asset.Content) == 0 {
 			t.Errorf("%s: there: %v, %d bytes", name, ok, len(asset.Content))

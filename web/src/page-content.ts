@@ -6,7 +6,7 @@ import { attempt } from "./storage.js";
 import { drained, maxAnswerBytes as maxBytes } from "./whole.js";
 import { bodyMs, pause } from "./page-answer.js";
 
-/** What is known of a request: its digest, and that without what may be the state of the page. Else why it gets no key; "" for one that changes nothing. */
+/** The digest of a request, and one without an argument that may be the state of the page. Else why it gets no key; "" for one that changes nothing. */
 export type Content = readonly [digest: string, rough?: string] | "large" | "stream" | "sync" | "";
 
 type Json = string | boolean | null | Json[] | { [name: string]: Json };
@@ -61,12 +61,12 @@ function formContent(fields: Iterable<[string, FormDataEntryValue]>, asked: Aske
 }
 
 /**
- * What a React Server Action gets: its arguments, and the fields of the form among them. Where useActionState is at work the argument before the
+ * The content of a React Server Action: its arguments, and the fields of the form among them. Where useActionState is at work the argument before the
  * last is its previous state, which every answer changes. A form that the server has drawn says so by a field; else it may be bound by the
  * page, and counts but within a click sequence.
  */
 function actionContent(all: readonly [string, FormDataEntryValue][], values: Json | undefined, asked: Asked): Content {
-  const own = /^(\d+_)?\$ACTION_/;
+  const own = /^(_\d+_)?\$ACTION_/;
   const fields = contentOf(all.filter(([name]) => !own.test(name) && (name !== "0" || !values)), new Set(asked.route.ignore));
   const of = (kept: Json): string => digestOf(asked, [["arguments", canonical(kept)], ...fields]);
   if (!Array.isArray(values)) return [of("")];
@@ -88,7 +88,7 @@ function latin1(bytes: BufferSource): string {
   return new TextDecoder("latin1").decode(bytes);
 }
 
-/** A body that stays as it is, whatever the application does with its own. */
+/** A copy, which stays the same when the application goes on with its own. */
 export function copyOf(body: unknown): unknown {
   if (body instanceof URLSearchParams) return new URLSearchParams(body);
   if (isBytes(body)) return new Blob([body]);
@@ -101,7 +101,7 @@ export function copyOf(body: unknown): unknown {
 /** Names the Blobs that cannot be read in time: the same one has the same content. */
 const seen = new WeakMap<Blob, string>();
 
-/** What a request's body says; at once, if it must be. Then files are known by their names, sizes and times. */
+/** The content of a body, at once: files are known by their names, sizes and times. */
 export function contentNow(body: unknown, asked: Asked): Content {
   if (typeof body === "string" || body == null) return textContent(body ?? "", asked);
   if (body instanceof FormData || body instanceof URLSearchParams) return formContent(body, asked);
@@ -125,7 +125,7 @@ export function contentOfBody(body: unknown, asked: Asked): Content | Promise<Co
   return [...body.values()].some((value) => typeof value !== "string") ? Promise.all(fields).then((all) => formContent(all, asked)) : contentNow(body, asked);
 }
 
-/** What the body of a Request says. */
+/** The content of the body of a Request. */
 export async function contentOfRequest(request: Request, asked: Asked): Promise<Content> {
   const type = request.headers.get("Content-Type") ?? "";
   const read = (request.body ? drained(request.body) : request.blob()).then((blob) => blob ?? "large");

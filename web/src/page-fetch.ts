@@ -2,7 +2,7 @@ import { follow, isProblem, pause, verdictOf } from "./page-answer.js";
 import { type Content, contentNow, contentOfBody, contentOfRequest, copyOf } from "./page-content.js";
 import { count } from "./page-counts.js";
 import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
-import { isAgain, type Sent, sentBefore, sign } from "./page-wish.js";
+import { type Sent, sentBefore, sign } from "./page-wish.js";
 
 const { fetch: native, Request, Headers } = globalThis;
 
@@ -15,7 +15,7 @@ interface Call {
   send(once?: boolean): Promise<Response>;
 }
 
-/** Calls fetch with a key, if a route wants one; otherwise, and whatever goes wrong here, as the application did. */
+/** Calls fetch with a key, if a route wants one; otherwise, and after an error in here, as the application did. */
 export function guardedFetch(routes: readonly Route[], self: unknown, args: [RequestInfo | URL, RequestInit?]): Promise<Response> {
   let send = (_once?: boolean): Promise<Response> => Reflect.apply(native, self, args);
   try {
@@ -47,8 +47,8 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
 function begin(call: Call, content: Content): Promise<Response> {
   const { asked, headers, send } = call;
   try {
-    const before = sentBefore(content[0]!);
-    if (before?.reading_ && !isAgain(before)) return before.reading_.then(() => begin(call, content));
+    const reading = sentBefore(content[0]!)?.reading_;
+    if (reading) return reading.then(() => begin(call, content));
     const wish = sign(asked, headers, content);
     return wish ? repeated(call, wish, performance.now() + patienceMs) : send(true);
   } catch {

@@ -12,7 +12,7 @@ const item = "semel-page";
 
 type Kept = [digest: string, key: string, at: number];
 
-/** What the tab keeps of wishes without an answer, in one item; what it cannot keep this page remembers. */
+/** The wishes without an answer that the tab keeps, in one item. Without storage this page remembers them. */
 const kept = (): Kept[] => attempt(() => (JSON.parse(sessionStorage.getItem(item)!) as Kept[]).filter(Array.isArray)) ?? [];
 
 /** Keeps one more, or one less. */
@@ -21,7 +21,7 @@ function store(wish: Sent, ...more: Kept[]): void {
   attempt(() => sessionStorage.setItem(item, JSON.stringify([...others, ...more].slice(-most))));
 }
 
-/** What the person wants of a server: these requests are one, and carry one key. */
+/** A wish of the person: its requests carry one key. */
 export interface Sent {
   key_: string;
   /** The click sequence that sent it first. */
@@ -35,28 +35,23 @@ export interface Sent {
 /** What this page sent, by content; the oldest first. */
 const sent = new Map<string, Sent>();
 
-/** Whether the person is still at the click sequence that sent it. */
-export function isAgain({ turn_ }: Sent): boolean {
-  return clicks.further_ && turn_ === clicks.turn_;
-}
-
-/** What was sent with this content and has no answer, or belongs to the same click sequence. */
+/** What was sent with this content and has no answer. */
 export function sentBefore(digest: string): Sent | undefined {
   const before = sent.get(digest);
-  if (before) return before.ended_ && !isAgain(before) ? undefined : before;
+  if (before) return before.ended_ ? undefined : before;
   const found = kept().find(([each, , at]) => each === digest && Math.abs(Date.now() - at) < dayMs); // a clock may have been set back
   return found && keep({ key_: found[1], turn_: -1 }, digest);
 }
 
 /**
- * The wish that this content, which is about to be sent, belongs to. rough is its digest without what may only be the state of the page:
+ * The wish that this content, which is about to be sent, belongs to: one without an answer, or that of the same click sequence. rough is its digest without what may only be the state of the page:
  * it counts within a click sequence.
  */
 export function wishOf(digest: string, rough = digest): Sent {
   const before = sentBefore(digest);
   if (before) return before;
   const first = sent.get(rough);
-  if (first && isAgain(first)) return first;
+  if (clicks.further_ && first?.turn_ === clicks.turn_) return first;
   const wish = { key_: newKey(), turn_: clicks.turn_ };
   store(wish, [digest, wish.key_, Date.now()]);
   keep(wish, rough);

@@ -60,7 +60,7 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     if (call?.timer_) {
       clearTimeout(call.timer_);
       call.timer_ = undefined;
-      Reflect.apply(send, xhr, []); // the browser tells of the end of what was sent alone
+      Reflect.apply(send, xhr, []); // the browser has events for the end of sent requests only
     }
     native();
   });

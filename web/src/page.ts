@@ -5,7 +5,7 @@ import { guardXhr, type Wrap } from "./page-xhr.js";
 import { attempt } from "./storage.js";
 
 // The page guard: the gateway puts this script into the pages of an application that knows nothing of keys. Its requests for protected routes
-// get one here, where it is known what is one wish. docs/browser.md says what that means.
+// get one here, where a wish is known. docs/browser.md defines it.
 
 /** Of two scripts in one page the first one is at work. */
 const mark: unique symbol = Symbol.for("semel.page");
@@ -13,7 +13,7 @@ const globals = globalThis as { [mark]?: unknown };
 
 const wrap: Wrap = (holder, name, call) => {
   const own = holder[name] as (...args: unknown[]) => unknown;
-  // A proxy keeps the function's name, length and text. What a page adds to Object.prototype must not become a trap of it.
+  // A proxy keeps the function's name, length and text. Additions of a page to Object.prototype must not become its traps.
   const apply = (_: unknown, self: never, args: never): unknown => call((...given) => Reflect.apply(own, self, given), self, args);
   holder[name] = new Proxy(own, { __proto__: null, apply } as ProxyHandler<never>) as never;
 };

@@ -30,7 +30,7 @@ export function leadsToSignIn(from: string, location: string): boolean {
   return asksToSignIn(to) || (to.host !== own.host ? signInHost.test(to.host) : ownSignInPath.test(path));
 }
 
-/** Whether an address looks like a sign-in page, on whatever host it is. */
+/** Whether an address looks like a sign-in page, on any host. */
 export function asksToSignIn({ pathname, search }: URL): boolean {
   const query = search.toLowerCase();
   const asksProvider = /[?&]client_id=/.test(query) && /[?&]response_type=/.test(query);

@@ -119,15 +119,15 @@ describe("content", () => {
   test("a React Server Action is its arguments, without the previous state where the form says that there is one", () => {
     const form = (state: string, item: string, drawn: boolean) => {
       const data = new FormData();
-      if (drawn) for (const name of ["1_$ACTION_REF_1", "1_$ACTION_1:1", "1_$ACTION_KEY"]) data.append(name, state);
-      data.append("1_item", item);
+      if (drawn) for (const name of ["_1_$ACTION_REF_2", "_1_$ACTION_2:1", "_1_$ACTION_KEY"]) data.append(name, state);
+      data.append("_1_item", item);
       data.append("0", `[${state},"$K1"]`);
       return contentNow(data, asked({}, "7f00"));
     };
     expect(form('{"n":1}', "tea", true)).toEqual(form('{"n":2}', "tea", true));
     expect(form('{"n":1}', "tea", true)).not.toEqual(form('{"n":1}', "milk", true));
     const [[first, rough], [second, again]] = [form('{"n":1}', "tea", false), form('{"n":2}', "tea", false)] as unknown as [string[], string[]];
-    expect(first).not.toBe(second); // it may be what a button is bound to
+    expect(first).not.toBe(second); // a button may be bound to it
     expect(rough).toBe(again); // but counts as the state within a click sequence
     expect(contentNow("[1,2]", asked({}, "a"))).not.toEqual(contentNow("[1,2]", asked({}, "b")));
     expect(contentNow("[1,2]", asked({}, "a"))).not.toEqual(contentNow("[1,3]", asked({}, "a")));
@@ -218,7 +218,7 @@ describe("a page", () => {
     expect(keys.length).toBeGreaterThan(1);
   });
 
-  test("gives a key to what a route names, under its header, and to nothing else", async () => {
+  test("gives a key to the requests that a route names, under its header, and to nothing else", async () => {
     for (const [url, init] of [
       ["/api/orders", {}], ["/other", { method: "POST" }], ["http://elsewhere.test/api/orders", { method: "POST" }],
       ["/api/orders", { method: "POST", headers: { "idempotency-KEY": "own" } }],
@@ -323,7 +323,7 @@ describe("a page", () => {
     expect(JSON.parse(sessionStorage.getItem("semel-page")!)).toHaveLength(64);
   });
 
-  test("tells the gateway what it could not protect, once, and nothing when there is nothing", () => {
+  test("reports once the requests that it could not protect", () => {
     dispatch("pagehide");
     expect(sent).toEqual([]);
     void post(new ReadableStream() as never, { duplex: "half" } as RequestInit);
@@ -345,16 +345,42 @@ describe("a page", () => {
     void post();
     expect(sent[0]).toMatchObject({ url: "/api/orders", key: null });
     vi.restoreAllMocks();
+    let { name } = fetch;
+    const before = name;
     Object.assign(Object.prototype, { get: () => 1, apply: 7, has: () => false });
     try {
       void post();
+      name = fetch.name;
     } finally {
       for (const name of ["get", "apply", "has"]) Reflect.deleteProperty(Object.prototype, name);
     }
     expect(sent[1]!.key).toMatch(/^".{36}"$/);
+    expect(name).toBe(before);
   });
 
-  test("what a JSON body of 10 kB costs", async ({ task }) => {
+  const unknown = '{"type":"urn:semel:problem:outcome-unknown"}';
+  test.each<[string, Answer, boolean]>([
+    ["201", {}, true],
+    ["422", { status: 422 }, true],
+    ["409", { status: 409 }, true],
+    ["a replayed 500", { status: 500, headers: { "Idempotent-Replayed": "true" } }, true],
+    ["a redirect that is not followed", { status: 303 }, true],
+    ["500", { status: 500 }, false],
+    ["429", { status: 429 }, false],
+    ["a request to sign in", { status: 401 }, false],
+    ["an unknown outcome", { status: 409, body: unknown, headers: { "Content-Type": "application/problem+json" } }, false],
+    ["a problem that cannot be read", { status: 409, body: unknown.slice(9), headers: { "Content-Type": "application/problem+json" } }, false],
+  ])("an answer of %s ends the wish: %s", async (_, answer, ends) => {
+    const call = post();
+    sent[0]!.answer(answer);
+    await call.then((response) => response.text());
+    await settled();
+    void post();
+    await settled();
+    expect(sent[1]!.key !== sent[0]!.key).toBe(ends);
+  });
+
+  test("prints the cost of a JSON body of 10 kB", async ({ task }) => {
     const body = JSON.stringify({ lines: Array.from({ length: 110 }, (_, n) => ({ id: n, sku: `article-${n}`, quantity: n % 7, price: 12.5 * n, note: "a short text about it" })) });
     const begin = performance.now();
     for (let n = 0; n < 200; n++) void post(body.replace("article-7", `article-${n}`));

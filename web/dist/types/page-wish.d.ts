@@ -1,6 +1,6 @@
 import type { Content } from "./page-content.js";
 import type { Asked } from "./page-route.js";
-/** What the person wants of a server: these requests are one, and carry one key. */
+/** A wish of the person: its requests carry one key. */
 export interface Sent {
     key_: string;
     /** The click sequence that sent it first. */
@@ -10,12 +10,10 @@ export interface Sent {
     /** The answer is definitive, and being read. */
     reading_?: Promise<unknown> | undefined;
 }
-/** Whether the person is still at the click sequence that sent it. */
-export declare function isAgain({ turn_ }: Sent): boolean;
-/** What was sent with this content and has no answer, or belongs to the same click sequence. */
+/** What was sent with this content and has no answer. */
 export declare function sentBefore(digest: string): Sent | undefined;
 /**
- * The wish that this content, which is about to be sent, belongs to. rough is its digest without what may only be the state of the page:
+ * The wish that this content, which is about to be sent, belongs to: one without an answer, or that of the same click sequence. rough is its digest without what may only be the state of the page:
  * it counts within a click sequence.
  */
 export declare function wishOf(digest: string, rough?: string): Sent;

@@ -95,7 +95,7 @@ test("an abort, and the same sent again, are one order", async ({ page, shop }) 
   expect(shop.effects).toHaveLength(1);
 });
 
-test("a GraphQL query sees what a mutation did, and a mutation pressed twice happens once", async ({ page, shop }) => {
+test("a GraphQL query sees the effect of a mutation, and a mutation pressed twice happens once", async ({ page, shop }) => {
   await open(page, shop, "fetch", "/graphql", JSON.stringify({ query: "# not a query\nmutation Add { add }" }));
   const query = () => page.evaluate(async () => (await fetch("/graphql", { method: "POST", body: JSON.stringify({ query: "{ orders }" }) })).text());
   expect(await query()).toBe('{"data":{"orders":0}}');
@@ -131,7 +131,7 @@ test("a stream keeps its wish while it comes, and the application's cancel ends 
   expect(words).toEqual(["data: 1\n\n", "true", null]);
 });
 
-test("what could not be protected is told when the page goes away", async ({ page, shop }) => {
+test("what could not be protected is reported when the page goes away", async ({ page, shop }) => {
   await page.goto(shop.url);
   await page.evaluate(async () => {
     navigator.sendBeacon("/api/orders", "x");
@@ -225,7 +225,7 @@ async function hear(): Promise<unknown[]> {
     const heard: unknown[] = [];
     const note = (where: string) => (event: Event) => {
       const what = [where, event.type, xhr.readyState, xhr.status, event.isTrusted, event.constructor.name, Object.keys(xhr)];
-      if (JSON.stringify(what) !== JSON.stringify(heard.at(-1))) heard.push(what); // how often progress is told is the network's
+      if (JSON.stringify(what) !== JSON.stringify(heard.at(-1))) heard.push(what); // the network decides how often there is progress
     };
     const types = ["readystatechange", "loadstart", "progress", "load", "loadend", "error", "abort", "timeout"];
     for (const type of types) xhr.addEventListener(type, note("request"));
@@ -297,7 +297,7 @@ test("other scripts may wrap fetch before and after, and Trusted Types and a pol
   expect(complaints).toEqual([]);
 });
 
-test("what a JSON body of 10 kB costs", async ({ page, shop }, info) => {
+test("prints the cost of a JSON body of 10 kB", async ({ page, shop }, info) => {
   await page.goto(shop.url);
   const milliseconds = await page.evaluate(async () => {
     const cost = [];

@@ -23,7 +23,7 @@ export class Shop {
   effects: string[] = [];
   /** The keys of the requests, in order. */
   keys: (string | undefined)[] = [];
-  /** What pages told of what they could not protect. */
+  /** The reports of pages on requests that they could not protect. */
   told: string[] = [];
   /** How many of the next answers get lost. */
   lost = 0;
