@@ -1,6 +1,5 @@
 // Package web holds Semel's scripts for browsers, built from web/src: guard.js guards the forms of a page, page.js the
-// requests of an application that knows no keys, semel.js and the other scripts are for pages that send requests
-// themselves. docs/browser.md says what they promise.
+// requests of an application; the others are for pages that send them themselves. docs/browser.md says what they promise.
 //
 // The built scripts are part of the repository, so that a Go program embeds them without Node. scripts/test rebuilds and
 // compares them.
