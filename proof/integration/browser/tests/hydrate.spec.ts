@@ -5,9 +5,10 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Page, type Request, expect, test as base } from "@playwright/test";
+import { type Page, type Request, type Response, expect, test as base } from "@playwright/test";
 import { formOf, gateway, serve } from "./behind.ts";
 import { listen } from "./demo.ts";
+import { click, front } from "./page-guard.ts";
 
 // Frameworks compare a page with their own rendering, and draw it anew when they find a difference: then the gateway's token is
 // gone, without a word. They run as in development, where they report each difference.
@@ -218,6 +219,29 @@ test.describe("Next", { tag: "@long" }, () => {
       for (const path of ["/new", "/plain"]) await oneWishOneOrder(page, front.url + path, shop, { guarded: script, anew: path === "/new" }); // Next says no-store of /new
       await front.stop();
     }
+    await actions(page, shop);
     await shop.stop();
   });
 });
+
+/** Presses what Server Actions are behind, in a page with the script of the page guard: each wish is one request that is carried out. */
+async function actions(page: Page, shop: Application): Promise<void> {
+  const guarded = await front(shop.url, "/act");
+  await page.goto(`${guarded.url}/act`);
+  await expect(page.getByText("Drawn by the browser")).toBeVisible();
+  for (const name of ["Order", "Order here", "Remove 7", "Remove 8", "Add"]) {
+    const button = page.getByRole("button", { name, exact: true });
+    for (const pause of [60, undefined]) {
+      const before = guarded.effects.length;
+      const answers = pause ? 2 : 1;
+      let answered = 0;
+      const note = (response: Response) => void (response.request().method() === "POST" && answered++);
+      page.on("response", note);
+      await click(page, pause, button);
+      await expect.poll(() => answered, name).toBe(answers);
+      page.off("response", note);
+      expect(guarded.effects.length, `${name}, ${answers} times`).toBe(before + 1);
+    }
+  }
+  await guarded.stop();
+}

@@ -1,20 +1,9 @@
-import { expect, type Page } from "@playwright/test";
-import { answers, open, senders, test } from "./page-guard.ts";
+import { expect } from "@playwright/test";
+import { answers, click, open, senders, test } from "./page-guard.ts";
 
 // The script of the page guard in an application that knows nothing of it.
 
 const names = Object.keys(senders) as (keyof typeof senders)[];
-
-/** Clicks the button, twice if there is a pause, as a person does. */
-async function click(page: Page, pause?: number): Promise<void> {
-  const { x, y, width, height } = (await page.locator("button").boundingBox())!;
-  await page.mouse.move(x + width / 2, y + height / 2);
-  for (const clickCount of pause === undefined ? [1] : [1, 2]) {
-    if (clickCount === 2) await page.waitForTimeout(pause!); // the person's pace
-    await page.mouse.down({ clickCount });
-    await page.mouse.up({ clickCount });
-  }
-}
 
 for (const sender of names) {
   for (const delay of [0, 60, 600]) {

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, request as send, type ServerResponse } from "node:http";
 import { resolve } from "node:path";
 import { test as base, type Page } from "@playwright/test";
-import { serve } from "./behind.ts";
+import { serve, type Serving } from "./behind.ts";
 
 const script = resolve(import.meta.dirname, "../../../../web/dist/page.js");
 
@@ -125,3 +125,53 @@ export async function open(page: Page, shop: Shop, sender: keyof typeof senders,
 
 export const answers = (page: Page, count: number): Promise<string[]> =>
   page.waitForFunction((many) => (window as unknown as { answers: string[] }).answers.length >= many && (window as unknown as { answers: string[] }).answers, count).then((all) => all.jsonValue() as Promise<string[]>);
+
+/** Clicks the button, twice if there is a pause, as a person does. */
+export async function click(page: Page, pause?: number, button = page.locator("button")): Promise<void> {
+  const { x, y, width, height } = (await button.boundingBox())!;
+  await page.mouse.move(x + width / 2, y + height / 2);
+  for (const clickCount of pause === undefined ? [1] : [1, 2]) {
+    if (clickCount === 2) await page.waitForTimeout(pause!); // the person's pace
+    await page.mouse.down({ clickCount });
+    await page.mouse.up({ clickCount });
+  }
+}
+
+/** What stands in front of an application: it puts the script into pages, and answers a key that it knows. */
+export interface Front extends Serving {
+  /** The bodies of the requests that it carried out. */
+  effects: string[];
+}
+
+async function bytesOf(message: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of message) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}
+
+/** Stands in front of an application, for its requests to this path. */
+export async function front(upstream: string, path: string): Promise<Front> {
+  const effects: string[] = [];
+  const records = new Map<string, Promise<[number, Record<string, string>, Buffer]>>();
+  const element = `<script src="/page.js" data-semel-routes='[{"name":"act","methods":["POST"],"path":"${path}","header":"Idempotency-Key"}]'></script>`;
+  const ask = (request: IncomingMessage, body: Buffer) => new Promise<[number, Record<string, string>, Buffer]>((resolve, reject) => {
+    const headers = { ...request.headers, "accept-encoding": "identity" };
+    const asked = send(new URL(request.url!, upstream), { method: request.method!, headers }, async (answer) => {
+      const { "transfer-encoding": _, "content-length": __, ...rest } = answer.headers as Record<string, string>;
+      resolve([answer.statusCode!, rest, await bytesOf(answer)]);
+    });
+    asked.on("error", reject).end(body);
+  });
+  const serving = await serve(async (request, response) => {
+    if (request.url === "/page.js") return void response.writeHead(200, { "Content-Type": "text/javascript" }).end(readFileSync(script));
+    const body = await bytesOf(request);
+    const key = request.headers["idempotency-key"] as string | undefined;
+    const answering = (key && records.get(key)) || ask(request, body);
+    if (request.method === "POST" && !records.has(key ?? "")) effects.push(String(body));
+    if (key) records.set(key, answering);
+    const [status, headers, text] = await answering;
+    const html = headers["content-type"]?.startsWith("text/html");
+    response.writeHead(status, headers).end(html ? String(text).replace("</head>", `${element}</head>`) : text);
+  });
+  return { ...serving, effects };
+}
