@@ -18,8 +18,8 @@ function parse(text: string): Json | undefined {
 
 /** The text that all JSON of this meaning has. */
 function canonical(value: Json): string {
-  return JSON.stringify(value, (_, each: Json) =>
-    isObject(each) ? Object.fromEntries(Object.keys(each).sort().map((name) => [name, each[name]])) : each);
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  return isObject(value) ? `{${Object.keys(value).sort().map((name) => JSON.stringify(name) + canonical(value[name]!))}}` : JSON.stringify(value);
 }
 
 function isObject(value: Json | undefined): value is { [name: string]: Json } {

@@ -128,7 +128,7 @@ function headersOf(xhr: XMLHttpRequest): Headers {
 function mayRepeat(xhr: XMLHttpRequest, { sentAt_ }: Call): boolean {
   const headers = headersOf(xhr);
   const wait = retryAfter(headers.get("Retry-After"));
-  return xhr.status === 409 && isProblem(headers) && /^(text|json|)$/.test(xhr.responseType) && wait !== undefined && performance.now() - sentAt_ + wait < Math.min(xhr.timeout || patienceMs, patienceMs);
+  return xhr.status === 409 && isProblem(headers) && wait !== undefined && performance.now() - sentAt_ + wait < Math.min(xhr.timeout || patienceMs, patienceMs);
 }
 
 /** Judges an answer that has come whole. */

@@ -137,7 +137,7 @@ export async function click(page: Page, pause?: number, button = page.locator("b
   }
 }
 
-/** What stands in front of an application: it puts the script into pages, and answers a key that it knows. */
+/** A proxy of an application: it puts the script into pages, and answers a key that it knows. */
 export interface Front extends Serving {
   /** The bodies of the requests that it carried out. */
   effects: string[];
@@ -149,7 +149,7 @@ async function bytesOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** Stands in front of an application, for its requests to this path. */
+/** Starts one, for its requests to this path. */
 export async function front(upstream: string, path: string): Promise<Front> {
   const effects: string[] = [];
   const records = new Map<string, Promise<[number, Record<string, string>, Buffer]>>();
