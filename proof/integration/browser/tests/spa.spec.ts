@@ -113,7 +113,7 @@ async function start(): Promise<Site> {
       response.writeHead(200, { "Content-Type": "text/javascript" }).end(bundles.get(pathname.slice(1, -3)));
     } else {
       const name = pathname.slice(1);
-      response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "script-src 'self'" })
+      response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": `script-src 'self'${name === "angular" ? " 'unsafe-eval'" : ""}` })
         .end(`<!doctype html><html lang="en"><head><title>${name}</title><link rel="icon" href="data:,"><script type="module" src="/${name}.js"></script></head><body></body></html>`);
     }
   });
