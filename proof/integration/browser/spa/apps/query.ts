@@ -5,7 +5,7 @@ import { order, orders, show, type Order } from "./here.ts";
 
 let abort = new AbortController();
 
-// Repeats by itself, three times.
+// The library repeats up to three times.
 function Page() {
   const { mutateAsync } = useMutation({
     mutationFn: async (): Promise<Order> => {
