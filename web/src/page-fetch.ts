@@ -21,7 +21,7 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
   try {
     const given = args[0] instanceof Request ? args[0] : undefined;
     const own: RequestInit = {};
-    for (const name in args[1]) own[name as "body"] = args[1][name as "body"]!; // with what it inherits, as the browser reads it
+    for (const name in args[1]) own[name as "body"] = args[1][name as "body"]!; // the browser also reads inherited members
     const asked = routeOf(routes, own.method ?? given?.method ?? "GET", given?.url ?? String(args[0]));
     if (!asked) return send();
     const one = given && !(own.body instanceof ReadableStream) ? new Request(given, own) : undefined; // as fetch does with it

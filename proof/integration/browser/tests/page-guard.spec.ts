@@ -191,7 +191,7 @@ async function watch(): Promise<unknown[]> {
   return seen;
 }
 
-/** Runs in the page: every event of requests of all kinds, with what it shows. */
+/** Runs in the page: every event of requests of all kinds, and the state at it. */
 async function hear(): Promise<unknown[]> {
   const seen: unknown[] = [];
   class Sub extends XMLHttpRequest {}

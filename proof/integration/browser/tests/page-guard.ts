@@ -34,7 +34,7 @@ export class Shop {
   readonly #records = new Map<string, Recorded>();
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.setHeader("Connection", "close"); // Chromium itself sends again what is cut on a connection that it has used before
+    response.setHeader("Connection", "close"); // Chromium itself repeats a request when a connection that it has used before is cut
     const url = new URL(request.url!, "http://shop");
     let body = "";
     for await (const part of request) body += String(part);
@@ -113,7 +113,7 @@ export const senders = {
     x.onload = () => resolve(x.responseText); x.onerror = reject; x.send(body); })`,
 };
 
-/** Opens the page, whose button orders what is asked for; what came of each click is in the page's answers. */
+/** Opens the page, whose button sends the order; the answers are in a variable of the page. */
 export async function open(page: Page, shop: Shop, sender: keyof typeof senders, url: string, body = '{"item":"tea"}'): Promise<void> {
   await page.goto(shop.url);
   await page.evaluate(`{
