@@ -7,7 +7,7 @@ export interface Order {
 
 /** Where orders are created; the test finds its own by the query. */
 export const orders = `/api/orders${location.search}`;
-/** What is ordered. */
+/** The order that every press sends. */
 export const order = { item: "tea", count: 2, note: { to: "Åsa", gift: true } };
 
 /** Draws the page and has these run by its buttons. What they return, or throw, is shown. */
