@@ -68,7 +68,7 @@ func newMetrics(g *Gateway) *metrics {
 		lost:             counter("lost_total", "Claims lost while their request was running.").WithLabelValues(),
 		swept:            counter("swept_total", "Expired records removed.").WithLabelValues(),
 		pages:            counter("pages_total", "Pages that could have forms or scripts, by result.", "result"),
-		pageKeys:         counter("page_keys_total", "Requests of scripts in pages that came with a key, to routes with page.", "route"),
+		pageKeys:         counter("page_keys_total", "Requests with a key of the page script.", "route"),
 		pageUnprotected:  counter("page_unprotected_total", "Requests that scripts in pages sent without a key, by why, as the pages say.", "route", "kind"),
 		formTokens:       counter("form_tokens_total", "Requests with a form token, by what it was worth.", "route", "verdict"),
 	}

@@ -347,11 +347,13 @@ routes:
   - {name: derived, match: {path: /derived}, key: {derive: {window: 60s}}, page: true}
 `, nil)
 	script := []string{"Origin", d.url, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}
+	body := `{"a":1}`
 	post := func(path string, header ...string) reply {
-		return d.send(t, http.MethodPost, path, `{"a":1}`, append(header, script...)...)
+		return d.send(t, http.MethodPost, path, body, append(header, script...)...)
 	}
-	const own, other = "7d3e1a52-1f58-4c55-8f6b-4f0a2f2a6f10", "0b1c2d3e-0000-4c55-8f6b-4f0a2f2a6f10"
+	const own, other, program = "semel-page-7d3e1a52-1f58-4c55-8f6b-4f0a2f2a6f10", "semel-page-0b1c2d3e-0000-4c55-8f6b-4f0a2f2a6f10", "7d3e1a52-1f58-4c55-8f6b-4f0a2f2a6f10"
 	for _, c := range []struct{ path, key, want string }{
+		{"/orders", program, "executed"},
 		{"/orders", "", ""},
 		{"/orders", "", ""},
 		{"/orders", own, "executed"},
@@ -368,11 +370,15 @@ routes:
 		}
 		wantWord(t, c.path+" "+c.key, post(c.path, header...), c.want)
 	}
-	wantWord(t, "a program", d.send(t, http.MethodPost, "/orders", "", "Idempotency-Key", "p"), "executed")
+	body = `{"a":1,"csrf_token":"another"}`
+	wantWord(t, "the script decides about the content", post("/orders", "Idempotency-Key", `"`+own+`"`), "replayed")
+	check(t, "but not about the address", post("/orders?a=1", "Idempotency-Key", `"`+own+`"`), http.StatusUnprocessableEntity, "key-reused")
+	check(t, "a key of the application's own", post("/orders", "Idempotency-Key", `"`+program+`"`), http.StatusUnprocessableEntity, "key-reused")
+	body = `{"a":1}`
 	wantWord(t, "Firefox", post("/orders", "Idempotency-Key", `"11928949335802111766"`, "User-Agent", "Mozilla/5.0 Firefox/153.0"), "executed")
 	ambiguous := d.send(t, http.MethodPost, "/orders", "--a--", "Content-Type", `multipart/form-data; boundary="a"; boundary=b`)
 	check(t, "a form that gateways of forms refuse", ambiguous, http.StatusCreated, "")
-	for _, want := range []string{`semel_page_keys_total{route="orders"} 2`, `semel_page_keys_total{route="derived"} 3`} {
+	for _, want := range []string{`semel_page_keys_total{route="orders"} 4`, `semel_page_keys_total{route="derived"} 3`} {
 		if !strings.Contains(d.metrics(t), want+"\n") {
 			t.Errorf("the metrics lack %s", want)
 		}

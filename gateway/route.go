@@ -108,6 +108,9 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 			return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
 		}
 	}
+	if handler, err = g.pageHandler(&rule, guard, from, *options, handler, proxy); err != nil {
+		return nil, fmt.Errorf("gateway: route %q: %w", rule.Name, err)
+	}
 	if rule.Form != nil {
 		built.form.MaxResponse = policyOf(m).MaxResponseBytes
 		if handler, err = g.formHandler(built, guard, from, *options, handler, proxy); err != nil {
@@ -116,9 +119,6 @@ func (g *Gateway) newRoute(rule rules.Route, proxy http.Handler) (*route, error)
 	}
 	if len(questions(&rule)) > 0 {
 		handler = rememberAttempt(&rule, handler)
-	}
-	if rule.Page != nil {
-		handler = g.countPageKeys(&rule, handler)
 	}
 	built.handler, built.form.Handler = handler, handler
 	return built, g.background(built)
@@ -149,16 +149,28 @@ func (g *Gateway) deriveHandler(built *route, from semelhttp.ScopeFunc, options 
 	}), nil
 }
 
-// countPageKeys counts the requests of scripts that bring a key. Browsers name the origin of each; forms bring no key but
-// the browser's own.
-func (g *Gateway) countPageKeys(rule *rules.Route, next http.Handler) http.Handler {
-	header, keys := keyHeader(rule), g.metrics.pageKeys.WithLabelValues(rule.Name)
+// pageHandler handles requests with a key of the page script, and gives all others to plain. The script keeps a key for one content, by
+// its own notion of that: like the key of a form, this key says what counts, and what it leaves out must not make a mismatch.
+func (g *Gateway) pageHandler(rule *rules.Route, guard *semel.Guard, from semelhttp.ScopeFunc, options semelhttp.Options, plain, proxy http.Handler) (http.Handler, error) {
+	if rule.Page == nil {
+		return plain, nil
+	}
+	options.Fingerprint = semelhttp.FingerprintOptions{Func: func(r *http.Request, _ *semelhttp.Body) (semel.Fingerprint, error) {
+		return semel.FingerprintOf("page", rule.Name, r.Method, strings.ToLower(r.Host), r.URL.EscapedPath(), r.URL.RawQuery), nil
+	}}
+	m, err := semelhttp.New(guard, from, &options)
+	if err != nil {
+		return nil, err
+	}
+	header, keys, paged := keyHeader(rule), g.metrics.pageKeys.WithLabelValues(rule.Name), m.Handler(proxy)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(r.Header["Origin"]) > 0 && len(r.Header[header]) > 0 && !browserkey.Added(r.Header.Values) {
+		if forms.IsPageKey(r.Header[header]) {
 			keys.Inc()
+			paged.ServeHTTP(w, r)
+			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		plain.ServeHTTP(w, r)
+	}), nil
 }
 
 // identify sets how the intents of a route are distinguished, and returns their scope.

@@ -2,9 +2,12 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/rules/template"
 	"github.com/semel-dev/semel/internal/rules/yamlfile"
 )
 
@@ -32,6 +35,16 @@ func (r *reader) page(n ast.Node) *Page {
 		})
 	}
 	return p
+}
+
+// ignores reports whether the page script takes requests that differ in this place for the same.
+func (p *Page) ignores(part template.Part) bool {
+	name := part.Value
+	if part.Source == template.JSON {
+		name, _, _ = strings.Cut(strings.TrimPrefix(name, "/"), "/")
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	}
+	return formguard.Changes(name) || slices.Contains(p.Ignore, name)
 }
 
 // pageContradictions reports what cannot hold together with page.

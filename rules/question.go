@@ -37,6 +37,7 @@ func (r *Route) templates() map[string][]Template {
 //	derive without fields            the whole body: the key counts it
 //	derive with fields               those fields, and what is below them
 //	form (a request with a token)    every field but the token and form.ignore
+//	page (a key of the page script)  all but page.ignore and fields that change with every rendering
 func (r *reader) placeholders(route *Route, templates []Template, at Position) {
 	wildcards := route.Match.Wildcards()
 	for _, t := range templates {
@@ -68,6 +69,9 @@ func (r *Route) holds(part template.Part) bool {
 	if part.Source == template.Form && r.Form != nil && (part.Value == r.Form.Field || r.Form.ignores(part.Value)) {
 		return false
 	}
+	if r.Page != nil && r.Page.ignores(part) {
+		return false
+	}
 	if w := r.Key.Webhook; w != nil && w.pointer() != "" {
 		return part.Source == template.JSON && part.Value == w.pointer()
 	}
@@ -95,6 +99,8 @@ func (r *Route) heldFix(part template.Part) string {
 		return "use another field: this one holds the gateway's token, which the upstream never sees"
 	case part.Source == template.Form && r.Form != nil && r.Form.ignores(part.Value):
 		return "use a field that form.ignore does not name, or a wildcard of the path"
+	case r.Page != nil && r.Page.ignores(part):
+		return "use a member or field that page.ignore does not name, or a wildcard of the path"
 	case r.Key.Webhook != nil:
 		return "use {key}, or let the whole body name the event with key.webhook.event: body"
 	}

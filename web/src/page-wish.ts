@@ -23,6 +23,7 @@ function store(wish: Sent, ...more: Kept[]): void {
 
 /** A wish of the person: its requests carry one key. */
 export interface Sent {
+  /** The gateway knows it by its beginning, and then leaves it to this script which content it is for. */
   key_: string;
   /** The click sequence that sent it first. */
   turn_: number;
@@ -52,7 +53,7 @@ export function wishOf(digest: string, rough = digest): Sent {
   if (before) return before;
   const first = sent.get(rough);
   if (clicks.further_ && first?.turn_ === clicks.turn_) return first;
-  const wish = { key_: newKey(), turn_: clicks.turn_ };
+  const wish = { key_: `semel-page-${newKey()}`, turn_: clicks.turn_ };
   store(wish, [digest, wish.key_, Date.now()]);
   keep(wish, rough);
   return keep(wish, digest);
@@ -69,7 +70,7 @@ function keep(wish: Sent, digest: string): Sent {
 export function sign({ route }: Asked, headers: Headers, content: Content): Sent | undefined {
   if (typeof content !== "string") {
     const wish = wishOf(...content);
-    headers.set(route.header, `"${wish.key_}"`); // a UUID needs nothing more to be quoted
+    headers.set(route.header, `"${wish.key_}"`); // it needs nothing more to be quoted
     return wish;
   }
   if (content) count(route.name, content);

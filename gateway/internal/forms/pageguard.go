@@ -23,6 +23,11 @@ const (
 	maxReported    = 1000
 )
 
+// IsPageKey reports whether the lines of a header are a key of the page script.
+func IsPageKey(lines []string) bool {
+	return len(lines) == 1 && strings.HasPrefix(lines[0], `"semel-page-`)
+}
+
 // pageGuard is the script that gives keys to requests that scripts of a page send. It learns from its element which requests to look at.
 type pageGuard struct {
 	script

@@ -2,6 +2,7 @@ import type { Content } from "./page-content.js";
 import type { Asked } from "./page-route.js";
 /** A wish of the person: its requests carry one key. */
 export interface Sent {
+    /** The gateway knows it by its beginning, and then leaves it to this script which content it is for. */
     key_: string;
     /** The click sequence that sent it first. */
     turn_: number;
