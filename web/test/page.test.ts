@@ -199,7 +199,7 @@ describe("a page", () => {
         calls.push(post(JSON.stringify({ content })).then((response) => response.text()).catch((error: unknown) => error));
         await settled();
         const key = sent.at(-1)!.key;
-        expect(key).toMatch(/^"[0-9a-f-]{36}"$/);
+        expect(key).toMatch(/^"semel-page-[0-9a-f-]{36}"$/);
         expect(keys.includes(key) ? "same" : "new", JSON.stringify([act, what])).toBe(gets === "blocked" ? "same" : gets);
         if (gets !== "new") expect(key).toBe(keys.at(-1));
         keys.push(key);
@@ -226,10 +226,10 @@ describe("a page", () => {
     ] as [string, RequestInit][]) void fetch(url, init);
     expect(sent.map(({ key }) => key)).toEqual([null, null, null, "own", null]);
     void fetch("/api/other", { method: "post" });
-    expect(new Headers(sent.at(-1)!.init.headers).get("X-Key")).toMatch(/^".{36}"$/);
+    expect(new Headers(sent.at(-1)!.init.headers).get("X-Key")).toMatch(/^"semel-page-.{36}"$/);
     void fetch(new Request("http://shop.test/api/orders", { method: "POST", body: "{}" }));
     await settled();
-    expect(sent.at(-1)!.key).toMatch(/^".{36}"$/);
+    expect(sent.at(-1)!.key).toMatch(/^"semel-page-.{36}"$/);
   });
 
   test("gives the application the browser's own response and errors", async () => {
@@ -298,7 +298,7 @@ describe("a page", () => {
     Object.defineProperty(globalThis, "sessionStorage", { configurable: true, get });
     void post();
     void post();
-    expect(sent[0]!.key).toMatch(/^".{36}"$/);
+    expect(sent[0]!.key).toMatch(/^"semel-page-.{36}"$/);
     expect(sent[1]!.key).toBe(sent[0]!.key);
     Object.defineProperty(globalThis, "sessionStorage", { configurable: true, writable: true, value: storage() });
   });
@@ -354,7 +354,7 @@ describe("a page", () => {
     } finally {
       for (const name of ["get", "apply", "has"]) Reflect.deleteProperty(Object.prototype, name);
     }
-    expect(sent[1]!.key).toMatch(/^".{36}"$/);
+    expect(sent[1]!.key).toMatch(/^"semel-page-.{36}"$/);
     expect(name).toBe(before);
   });
 
