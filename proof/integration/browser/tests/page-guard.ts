@@ -1,22 +1,14 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as send, type ServerResponse } from "node:http";
-import { resolve } from "node:path";
 import { test as base, type Page } from "@playwright/test";
-import { serve, type Serving } from "./behind.ts";
+import { gateway, serve, type Serving } from "./behind.ts";
 
-const script = resolve(import.meta.dirname, "../../../../web/dist/page.js");
+const rules = `  - {name: orders, match: {methods: [POST, PUT], path: /api/orders/now}, page: true, wait: 0s} # answers at once that the first is under way
+  - {name: order, match: {methods: [POST, PUT], path: /api/orders}, page: true}
+  - {name: graphql, match: {methods: [POST], path: /graphql}, page: {graphql: true}}
+`;
 
-const routes = [
-  { name: "orders", methods: ["POST", "PUT"], path: "/api/orders/{rest...}", header: "Idempotency-Key" },
-  { name: "orders", methods: ["POST", "PUT"], path: "/api/orders", header: "Idempotency-Key" },
-  { name: "graphql", methods: ["POST"], path: "/graphql", header: "Idempotency-Key", graphql: true },
-];
-
-/** An answer that was recorded under a key; undefined while it is being made. */
-type Recorded = { status: number; body: string } | undefined;
-
-/** A shop whose pages know nothing of keys, and in front of it the least that honours them. */
+/** A shop whose pages know nothing of keys, the gateway in front of it, and the network between them and the browser. */
 export class Shop {
   url = "";
   /** What was ordered, one for each effect. */
@@ -27,75 +19,74 @@ export class Shop {
   told: string[] = [];
   /** How many of the next answers get lost. */
   lost = 0;
-  /** What runs before the guard, and what after it, in the page. */
+  /** What stands before the guard's place in the page, and after it. */
   before = "";
   after = "";
   headers: Record<string, string> = {};
-  readonly #records = new Map<string, Recorded>();
 
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Passes requests on to the gateway; what is about the page at /bare, and it alone, past it. */
+  async carry(gate: string, bare: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader("Connection", "close"); // Chromium itself repeats a request when a connection that it has used before is cut
     const url = new URL(request.url!, "http://shop");
-    let body = "";
-    for await (const part of request) body += String(part);
-    if (url.pathname === "/page.js") return void response.writeHead(200, { "Content-Type": "text/javascript" }).end(readFileSync(script));
-    if (url.pathname === "/.well-known/semel/page") this.told.push(body);
-    if (url.pathname === "/.well-known/semel/page") return void response.writeHead(204).end();
-    if (/^\/(api|graphql)/.test(url.pathname)) return this.#api(url, body, request, response);
-    const guard = `<script src="/page.js" data-semel-routes='${JSON.stringify(routes)}'></script>`;
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", ...this.headers });
-    response.end(`<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${this.before}${url.pathname === "/bare" ? "" : guard}${this.after}</head>
-<body><button>Order</button></body></html>`);
+    const body = await bytesOf(request);
+    const how = url.searchParams.get("how");
+    const api = /^\/(api|graphql)/.test(url.pathname) && request.method !== "GET";
+    if (url.pathname === "/.well-known/semel/page") this.told.push(String(body));
+    if (api) this.keys.push(request.headers["idempotency-key"] as string | undefined);
+    const lost = api && this.lost > 0 && this.lost--;
+    const asked = send(new URL(request.url!, url.pathname === "/bare" ? bare : gate), { method: request.method!, headers: request.headers, setHost: false }, async (answer) => {
+      if (lost || how === "cut") return void answer.resume().on("end", () => response.destroy());
+      response.writeHead(answer.statusCode!, answer.headers);
+      if (how !== "half" || answer.statusCode !== 201) return void answer.pipe(response);
+      response.write((await bytesOf(answer)).subarray(0, 5));
+      setTimeout(() => response.destroy(), 50); // after what was written is on its way
+    });
+    asked.on("error", () => response.destroy()).end(body);
+    response.on("close", () => asked.destroy());
   }
 
-  async #api(url: URL, body: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const key = request.headers["idempotency-key"] as string | undefined;
-    const lost = this.lost > 0 && this.lost--;
-    if (request.method !== "GET") this.keys.push(key);
-    if (key && this.#records.has(key)) {
-      const record = this.#records.get(key);
-      const problem = { type: "urn:semel:problem:in-flight", title: "The same request is still being processed" };
-      if (!record) return void response.writeHead(409, { "Content-Type": "application/problem+json", "Retry-After": "1" }).end(JSON.stringify(problem));
-      return void response.writeHead(record.status, { "Content-Type": "application/json", "Idempotent-Replayed": "true", "Idempotency-Status": "replayed" }).end(record.body);
+  /** Is the application. */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url!, "http://shop");
+    const body = String(await bytesOf(request));
+    if (!/^\/(api|graphql)/.test(pathname)) {
+      response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", ...this.headers });
+      return void response.end(`<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${this.before}</head>
+<body>${this.after}<button>Order</button></body></html>`);
     }
-    if (key) this.#records.set(key, undefined);
-    const record = await this.#effect(url, body);
-    if (key) this.#records.set(key, record);
-    if (lost) return void response.destroy();
-    await this.#answer(url, record, response);
+    const { status, text } = await this.#effect(pathname, searchParams, body);
+    const how = searchParams.get("how");
+    if (how === "redirect") return void response.writeHead(303, { Location: "/bare" }).end();
+    response.writeHead(status, { "Content-Type": how === "stream" ? "text/event-stream" : "application/json" });
+    if (how !== "stream") return void response.end(text);
+    response.write("data: 1\n\n");
+    await once(response, "close");
   }
 
-  async #effect({ pathname, searchParams }: URL, body: string): Promise<{ status: number; body: string }> {
+  async #effect(pathname: string, searchParams: URLSearchParams, body: string): Promise<{ status: number; text: string }> {
     const delay = Number(searchParams.get("delay"));
     if (pathname === "/graphql") {
       const { query } = JSON.parse(body) as { query: string };
       if (/mutation/.test(query)) this.effects.push(body);
-      return { status: 200, body: JSON.stringify({ data: { orders: this.effects.length } }) };
+      return { status: 200, text: JSON.stringify({ data: { orders: this.effects.length } }) };
     }
     this.effects.push(body);
     if (delay) await new Promise((answer) => setTimeout(answer, delay)); // the server's work
-    return { status: Number(searchParams.get("status") ?? 201), body: JSON.stringify({ order: this.effects.length, text: "å".repeat(Number(searchParams.get("long"))) }) };
-  }
-
-  async #answer({ searchParams }: URL, record: { status: number; body: string }, response: ServerResponse): Promise<void> {
-    const how = searchParams.get("how");
-    if (how === "cut") return void response.destroy();
-    if (how === "redirect") return void response.writeHead(303, { Location: "/bare" }).end();
-    response.writeHead(record.status, { "Content-Type": how === "stream" ? "text/event-stream" : "application/json" });
-    if (how !== "half" && how !== "stream") return void response.end(record.body);
-    response.write(how === "stream" ? "data: 1\n\n" : record.body.slice(0, 5));
-    if (how === "half") return void setTimeout(() => response.destroy(), 50); // after what was written is on its way
-    await once(response, "close");
+    return { status: Number(searchParams.get("status") ?? 201), text: JSON.stringify({ order: this.effects.length, text: "å".repeat(Number(searchParams.get("long"))) }) };
   }
 }
 
 export const test = base.extend<{ shop: Shop; complaints: string[] }>({
   shop: async ({}, use) => {
     const shop = new Shop();
-    const serving = await serve((request, response) => void shop.serve(request, response).catch(() => response.destroy()));
-    shop.url = serving.url;
+    const application = await serve((request, response) => void shop.serve(request, response).catch(() => response.destroy()));
+    const guarded = await gateway(application.url, rules);
+    const network = await serve((request, response) => void shop.carry(guarded.url, application.url, request, response).catch(() => response.destroy()));
+    shop.url = network.url;
     await use(shop);
-    await serving.stop();
+    await network.stop();
+    await guarded.stop();
+    await application.stop();
   },
   complaints: async ({ page }, use) => {
     const complaints: string[] = [];
@@ -137,9 +128,9 @@ export async function click(page: Page, pause?: number, button = page.locator("b
   }
 }
 
-/** A proxy of an application: it puts the script into pages, and answers a key that it knows. */
+/** The gateway in front of an application. */
 export interface Front extends Serving {
-  /** The bodies of the requests that it carried out. */
+  /** The bodies of the requests that reached the application. */
   effects: string[];
 }
 
@@ -149,29 +140,23 @@ async function bytesOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** Starts one, for its requests to this path. */
+/** Starts one, whose page guard protects requests to this path. */
 export async function front(upstream: string, path: string): Promise<Front> {
   const effects: string[] = [];
-  const records = new Map<string, Promise<[number, Record<string, string>, Buffer]>>();
-  const element = `<script src="/page.js" data-semel-routes='[{"name":"act","methods":["POST"],"path":"${path}","header":"Idempotency-Key"}]'></script>`;
-  const ask = (request: IncomingMessage, body: Buffer) => new Promise<[number, Record<string, string>, Buffer]>((resolve, reject) => {
-    const headers = { ...request.headers, "accept-encoding": "identity" };
-    const asked = send(new URL(request.url!, upstream), { method: request.method!, headers }, async (answer) => {
-      const { "transfer-encoding": _, "content-length": __, ...rest } = answer.headers as Record<string, string>;
-      resolve([answer.statusCode!, rest, await bytesOf(answer)]);
-    });
-    asked.on("error", reject).end(body);
-  });
-  const serving = await serve(async (request, response) => {
-    if (request.url === "/page.js") return void response.writeHead(200, { "Content-Type": "text/javascript" }).end(readFileSync(script));
+  const counting = await serve(async (request, response) => {
     const body = await bytesOf(request);
-    const key = request.headers["idempotency-key"] as string | undefined;
-    const answering = (key && records.get(key)) || ask(request, body);
-    if (request.method === "POST" && !records.has(key ?? "")) effects.push(String(body));
-    if (key) records.set(key, answering);
-    const [status, headers, text] = await answering;
-    const html = headers["content-type"]?.startsWith("text/html");
-    response.writeHead(status, headers).end(html ? String(text).replace("</head>", `${element}</head>`) : text);
+    if (request.method === "POST") effects.push(String(body));
+    send(new URL(request.url!, upstream), { method: request.method!, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    }).end(body);
   });
-  return { ...serving, effects };
+  const guarded = await gateway(counting.url, `  - {name: act, match: {methods: [POST], path: ${path}}, page: true}\n`);
+  return {
+    url: guarded.url, effects,
+    stop: async () => {
+      await guarded.stop();
+      await counting.stop();
+    },
+  };
 }
