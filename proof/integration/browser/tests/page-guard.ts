@@ -24,7 +24,7 @@ export class Shop {
   after = "";
   headers: Record<string, string> = {};
 
-  /** Passes requests on to the gateway; what is about the page at /bare, and it alone, past it. */
+  /** Passes requests on to the gateway, and those for /bare past it. */
   async carry(gate: string, bare: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader("Connection", "close"); // Chromium itself repeats a request when a connection that it has used before is cut
     const url = new URL(request.url!, "http://shop");
@@ -45,7 +45,7 @@ export class Shop {
     response.on("close", () => asked.destroy());
   }
 
-  /** Is the application. */
+  /** The application. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url!, "http://shop");
     const body = String(await bytesOf(request));
