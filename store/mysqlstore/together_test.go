@@ -305,7 +305,7 @@ func TestTogetherLarge(t *testing.T) {
 	}
 }
 
-// A caller that goes away while it waits takes its call along; a store that is closed makes what waits.
+// A caller that goes away while it waits takes its call along; a store that is closed makes a call that waits, or refuses it.
 func TestTogetherLeft(t *testing.T) {
 	t.Parallel()
 	c := setUpCompany(t, door{})
@@ -321,14 +321,17 @@ func TestTogetherLeft(t *testing.T) {
 		t.Errorf("%d calls wait", n)
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, err := pair(c.guard, "closing")(t.Context())
-		noError(t, err)
-	})
+	var made error
+	wg.Go(func() { _, made = pair(c.guard, "closing")(t.Context()) })
 	testserver.Eventually(t, "it waits", func() bool { return c.store.Waiting() == 1 })
 	wg.Go(func() { noError(t, c.store.Close()) })
 	release()
 	wg.Wait()
+	if errors.Is(made, semel.ErrClosed) { // the machine was too slow for a shared transaction, and alone it came too late
+		c.wantOrders(t)
+		return
+	}
+	noError(t, made)
 	c.wantOrders(t, "closing", "closing'")
 }
 
