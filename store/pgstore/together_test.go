@@ -270,15 +270,17 @@ func TestTogetherLeft(t *testing.T) {
 		t.Errorf("%d statements wait", n)
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		if _, err := c.exec(t.Context(), c.guard, "closing", "b"); err != nil {
-			t.Error(err)
-		}
-	})
+	var made error
+	wg.Go(func() { _, made = c.exec(t.Context(), c.guard, "closing", "b") })
 	testserver.Eventually(t, "it waits", func() bool { return c.shared.Waiting() == 1 })
 	wg.Go(func() { noError(t, c.shared.Close()) })
 	held.Release()
 	second.Release()
 	wg.Wait()
+	if errors.Is(made, semel.ErrClosed) { // the machine was too slow for a shared transaction, and alone it came too late
+		c.wantRows(t, "")
+		return
+	}
+	noError(t, made)
 	c.wantRows(t, "b")
 }
