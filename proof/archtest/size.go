@@ -36,7 +36,7 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 74_694, 62_104},
+		{library, 74_694, 62_109},
 		{"adapters", 4_076, 6_233},
 		{"check", 21_730, 10_243},
 		{"cmd", 4_666, 2_066},

@@ -19,7 +19,7 @@ export class Shop {
   told: string[] = [];
   /** How many of the next answers get lost. */
   lost = 0;
-  /** What stands before the guard's place in the page, and after it. */
+  /** Markup before the guard in the page, and after it. */
   before = "";
   after = "";
   headers: Record<string, string> = {};
