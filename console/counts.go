@@ -66,6 +66,9 @@ func ScriptCountsOf(metrics prometheus.Gatherer) func() map[string]ScriptCounts 
 				case "semel_page_keys_total":
 					of.Keyed = count
 				case "semel_page_unprotected_total":
+					if count == 0 {
+						continue
+					}
 					if of.Unprotected == nil {
 						of.Unprotected = map[string]uint64{}
 					}

@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 	robin, alice := w.logIn(t, robinToken), w.logIn(t, aliceToken)
 	_, page := robin.get("/console/rules")
 	contains(t, page, "not compared", "!>enforced<", "!Compare them with", "&lt;script&gt;", "!<script>", "for 24h;", "the application is asked", "pass without protection",
-		"7 requests with a key; without one, as their pages report: beacon 2 stream 1<")
+		"7 requests had a key since this process began. Without one, as their pages report: beacon (2) stream (1)<")
 	status, _ := robin.post("/console/rules", url.Values{"form": {hidden(t, page, "form")}})
 	if status != http.StatusForbidden {
 		t.Errorf("a token that may only look: got status %d", status)

@@ -99,7 +99,7 @@ routes:
 	r.AddCookie(enter(t, g.AdminHandler()))
 	g.AdminHandler().ServeHTTP(page, r)
 	text := page.Body.String()
-	const want = "1 requests with a key; without one, as their pages report: beacon 0 large 0 stream 2 sync 0<"
+	const want = "1 requests had a key since this process began. Without one, as their pages report: stream (2)<"
 	if strings.Count(text, "<dt>Scripts</dt>") != 1 || !strings.Contains(text, want) || !strings.Contains(text, "page: true") {
 		t.Errorf("the page says %s", text)
 	}
