@@ -88,7 +88,7 @@ routes:
 	t.Cleanup(func() { _, _ = g.Close(), store.Close() })
 	send := func(path, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
-		r.Header = http.Header{"Origin": {"http://example.com"}, "Sec-Fetch-Site": {"same-origin"}, "Idempotency-Key": {`"` + path + `"`}}
+		r.Header = http.Header{"Origin": {"http://example.com"}, "Sec-Fetch-Site": {"same-origin"}, "Idempotency-Key": {`"semel-page-` + path + `"`}}
 		g.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	}
 	send("/orders", "{}")
