@@ -16,7 +16,7 @@ type Names struct {
 	bases map[string][]int // places in names, by what appendBase makes of them
 }
 
-// fieldName is a name as it is written and as PHP reads it, with underscores for dots and spaces.
+// fieldName is a name as it is written and as PHP reads it, with underscores for dots, spaces and brackets that are never closed.
 type fieldName struct{ plain, underscored jsonsearch.Name }
 
 func fieldNameOf(text string) fieldName {
@@ -42,7 +42,7 @@ func NamesOf(texts ...string) Names {
 func (f *Names) Find(name string) (place int, alike []int) {
 	var room [64]byte
 	maybe := f.bases[string(appendBase(room[:0], name))]
-	if strings.ContainsAny(name, ". ") {
+	if strings.ContainsAny(name, ". [") {
 		maybe = slices.Concat(maybe, f.bases[string(appendBase(room[:0], underscored(name)))])
 	}
 	if len(maybe) == 0 {
@@ -72,7 +72,11 @@ func (n *fieldName) readAs(chosen *fieldName) bool {
 }
 
 func underscored(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(strings.TrimLeft(name, " "), ".", "_"), " ", "_")
+	name = strings.TrimLeft(name, " ")
+	if i := strings.IndexByte(name, '['); i > 0 && !strings.Contains(name[i:], "]") {
+		name = strings.ReplaceAll(name, "[", "_")
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(name, ".", "_"), " ", "_")
 }
 
 // appendBase appends the first part of a name, without letter case, and with underscores for dots and spaces.

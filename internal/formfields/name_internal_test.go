@@ -49,3 +49,13 @@ func TestFieldNames(t *testing.T) {
 		t.Errorf("met %v", met)
 	}
 }
+
+// TestUnderscored: PHP takes a bracket that is never closed for a part of the name.
+func TestUnderscored(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"a[b": "a_b", " a.b c[d": "a_b_c_d", "a[b]": "a[b]", "[a": "[a"} {
+		if got := underscored(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
