@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,14 +141,10 @@ func (g *group) factsOf(r *http.Request) *facts {
 		}
 	}
 	if r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0 {
-		f.bodied = [2]bool{slices.ContainsFunc(r.Header["Content-Type"], formguard.IsForm), !isMultipart(r.Header)}
+		types := r.Header["Content-Type"]
+		f.bodied = [2]bool{len(types) == 0 || slices.ContainsFunc(types, formguard.IsForm), true}
 	}
 	return f
-}
-
-// isMultipart reports whether a body begins with the delimiter of a part, so that nothing reads JSON in it.
-func isMultipart(h http.Header) bool {
-	return len(h["Content-Type"]) == 1 && strings.HasPrefix(strings.ToLower(h["Content-Type"][0]), "multipart/")
 }
 
 // note takes a value for a condition; sure is false for one that only some applications find.
@@ -192,29 +188,52 @@ func (f *facts) field(at *lookup, name string, sure bool, value any) {
 }
 
 func (f *facts) readQuery(raw string) {
+	if strings.Contains(raw, "#") { // some applications end there; no browser sends it
+		f.doubt("query")
+		return
+	}
 	for pair := range strings.SplitSeq(raw, "&") {
-		parts := strings.Contains(pair, ";") // some applications cut there too, others leave such a pair out
-		f.readPair(pair, !parts)
-		if !parts {
-			continue
-		}
-		for part := range strings.SplitSeq(pair, ";") {
-			f.readPair(part, false)
-		}
+		parts := f.readParts(&f.group.query, pair) // others leave such a pair out
+		f.readPair(&f.group.query, pair, !parts)
 	}
 }
 
-func (f *facts) readPair(pair string, sure bool) {
+// readParts takes what applications find in a pair that they cut at semicolons as well. It reports whether there are any.
+func (f *facts) readParts(at *lookup, pair string) bool {
+	if !strings.Contains(pair, ";") {
+		return false
+	}
+	for part := range strings.SplitSeq(pair, ";") {
+		f.readPair(at, part, false)
+	}
+	return true
+}
+
+func (f *facts) readPair(at *lookup, pair string, sure bool) {
 	if pair == "" {
 		return
 	}
 	rawName, rawValue, _ := strings.Cut(pair, "=")
 	name, err := url.QueryUnescape(rawName)
 	value, valueErr := url.QueryUnescape(rawValue)
-	if err != nil || valueErr != nil { // some applications leave the pair out, others a broken escape as it is
-		name, value, sure = decoded(strings.ReplaceAll(rawName, "+", " ")), decoded(strings.ReplaceAll(rawValue, "+", " ")), false
+	if err == nil && valueErr == nil {
+		f.field(at, name, sure, value)
+		return
 	}
-	f.field(&f.group.query, name, sure, value)
+	// Some applications leave the pair out, others a broken escape as it is; ASP.NET reads "%u0041".
+	rawName, rawValue = strings.ReplaceAll(rawName, "+", " "), strings.ReplaceAll(rawValue, "+", " ")
+	f.field(at, decoded(rawName), false, decoded(rawValue))
+	f.field(at, decoded(wideDecoded(rawName)), false, decoded(wideDecoded(rawValue)))
+}
+
+// wideEscape is one of ASP.NET, of a character.
+var wideEscape = regexp.MustCompile(`%[uU][0-9a-fA-F]{4}`)
+
+func wideDecoded(text string) string {
+	return wideEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		code, _ := strconv.ParseUint(escape[2:], 16, 16) // the expression sees to that
+		return string(rune(code))
+	})
 }
 
 // readHeader takes the lines of the header that a condition is about. Some applications read a line with commas as several.
@@ -266,16 +285,32 @@ func (f *facts) readForm(r *http.Request, body *semelhttp.Body) error {
 		f.doubt("form")
 		return nil //nolint:nilerr // the conditions are unclear.
 	}
+	declared := len(r.Header["Content-Type"]) > 0
+	if !declared { // Rack takes it for a form
+		r = (&http.Request{Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}}).WithContext(r.Context())
+	}
+	at, hidden := &f.group.fields, false
 	err := formfields.Each(r, body, func(field formfields.Field) error {
+		parts := f.readParts(at, field.Raw)
+		hidden = hidden || parts && field.Digested
 		var value any = field.Value
-		if field.Digested {
+		if field.Digested || field.File {
 			value = nil
 		}
-		f.field(&f.group.fields, field.Name, true, value)
+		f.field(at, field.Name, declared && !parts, value)
+		if field.File { // only some applications find a text there
+			f.field(at, field.Name, false, field.Value)
+		}
+		if name := decoded(field.Name); name != field.Name { // browsers escape in multipart, and not all applications decode that
+			f.field(at, name, false, value)
+		}
 		return nil
 	})
-	if _, unreadable := errors.AsType[*formfields.Error](err); unreadable {
+	_, unreadable := errors.AsType[*formfields.Error](err)
+	if hidden || unreadable && declared {
 		f.doubt("form")
+	}
+	if unreadable {
 		return nil
 	}
 	return err
@@ -307,7 +342,7 @@ func (f *facts) readJSON(r *http.Request, body *semelhttp.Body) error {
 	return err
 }
 
-// begins reports whether a body begins like JSON that has members.
+// begins reports whether a body begins like JSON that has members, in any encoding of Unicode.
 func begins(body *semelhttp.Body) bool {
 	in, err := body.Open()
 	if err != nil {
@@ -315,8 +350,12 @@ func begins(body *semelhttp.Body) bool {
 	}
 	var start [64]byte
 	n, _ := io.ReadFull(in, start[:]) // a short one is as good
-	text := bytes.TrimLeft(start[:n], " \t\r\n")
-	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
+	for _, c := range start[:n] {
+		if strings.IndexByte(" \t\r\n\x00\xef\xbb\xbf\xfe\xff", c) < 0 { // space, or of a byte order mark
+			return c == '{' || c == '['
+		}
+	}
+	return n == len(start)
 }
 
 // scalarOf returns a JSON value as rules write it: a string, float64 or bool; nil for any other.
@@ -430,8 +469,10 @@ func (g *Gateway) reads(at *group) error {
 	for _, rt := range at.routes {
 		limit = max(limit, cmp.Or(rt.rule.BodyLimit, defaultBodyLimit))
 	}
+	loosest := &at.routes[len(at.routes)-1].rule // which counts what cannot be read
 	m, err := semelhttp.New(g.guard, semelhttp.ScopeBy(func(*http.Request) string { return "" }), &semelhttp.Options{
 		Key: bodyReader{}, Methods: at.routes[0].rule.Match.Methods, MaxBodyBytes: limit, SpoolDir: g.config.SpoolDir,
+		OnDecision: g.decided(loosest),
 	})
 	if err != nil {
 		return fmt.Errorf("gateway: route %q: %w", at.routes[0].rule.Name, err)

@@ -34,6 +34,9 @@ routes:
   - {name: l, match: {path: /form}, key: {header: X-Other}, required: true, body_limit: 2KiB}
   - {name: p, match: {path: /lists, query: {x: [a, b]}}, key: {header: X-List}, required: true}
   - {name: q, match: {path: /lists, query: {x: a or b}}, key: {header: X-Text}, required: true}
+  - {name: r, match: {path: /under, query: {a_b: "1"}}, key: {header: X-Under}, required: true}
+  - {name: t, match: {path: /large, form: {do: save}}, key: {header: X-Large}, required: true}
+  - {name: s, match: {path: /upload, form: {file: {present: true}}}, key: {header: X-Upload}, required: true}
   - {name: m, match: {path: /graphql, json: {/operationName: [Create, Delete], /n: [1, true, "1"], /query: {present: true}}}, key: {header: X-Json}, required: true}
   - {name: n, match: {path: /graphql, json: {/query: {present: true}}}, key: {header: X-Query}, required: true}
   - {name: o, match: {path: /graphql, json: {/operationName: Create, /n: 1, /query: {present: true}}}, key: {header: X-Both}, required: true}
@@ -100,6 +103,8 @@ func TestChoice(t *testing.T) {
 		{refused, "/doku.php?do[x]=save", "", nil},
 		{refused, "/doku.php?%20do=save", "", nil},
 		{refused, "/doku.php?do%00x=save", "", nil},
+		{refused, "/doku.php?d%u006f=save", "", nil},
+		{refused, "/under?a[b=1", "", nil},
 		{refused, "/doku.php?x=1;do=save", "", nil},
 		{refused, "/doku.php?do=save;x=1", "", nil},
 		{refused, "/doku.php?do=save&x=%zz;do=1", "", nil},
@@ -152,6 +157,29 @@ func TestChoice(t *testing.T) {
 		{"X-Field", "/form", "do=save", []string{form, "Content-Encoding: identity"}},
 		{"X-Other", "/form", "x=" + strings.Repeat("y", 2000), []string{form}},
 		{"body-too-large", "/form", "do=show&x=" + strings.Repeat("y", 3000), []string{form}},
+		// One that some applications find in another body, or in another way.
+		{refused, "/form", "do=save", nil},
+		{"X-Other", "/form", `{"do":"save"}`, nil},
+		{"X-Field", "/form", "do=save", []string{form + ", " + strings.TrimPrefix(form, "Content-Type: ")}},
+		{refused, "/form", "x=1;do=save", []string{form}},
+		{refused, "/form", "do=save;x=1", []string{form}},
+		{"X-Field", "/form", "do=save&x=1;y=2", []string{form}},
+		{refused, "/large", "x=" + strings.Repeat("y", 140_000) + ";do=save", []string{form}},
+		{passed, "/large", "x=" + strings.Repeat("y", 140_000), []string{form}},
+		{refused, "/form", fmt.Sprintf(part, "do", "save"), []string{multi + "; charset"}},
+		{refused, "/form", fmt.Sprintf(part, "%64o", "save"), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, `d\o`, "save"), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, `x"; name*="utf-8''do`, "save"), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, "x\"\r\nContent-Disposition: form-data; name=\"do", "save"), []string{multi}},
+		{refused, "/form", strings.Replace(fmt.Sprintf(part, "do", "save"), "form-data", "attachment", 1), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, "do\"\r\nContent-Transfer-Encoding: \"base64", "c2F2ZQ=="), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, `do"; filename="do.txt`, "save"), []string{multi}},
+		{"X-Other", "/form", fmt.Sprintf(part, `do"; filename="do.txt`, "show"), []string{multi}},
+		{"X-Field", "/form", "--b\r\nContent-Disposition: form-data; filename*=utf-8''%C3%A9; filename=\"e\"; name=file\r\nContent-Type: text/plain\r\n\r\nx\r\n" + fmt.Sprintf(part, "do", "save"), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, "do", "show") + fmt.Sprintf(part, "do", "save"), []string{multi}},
+		{refused, "/form", fmt.Sprintf(part, "do", "show\n--b\nContent-Disposition: form-data; name=do\n\nsave"), []string{multi}},
+		{"X-Upload", "/upload", fmt.Sprintf(part, `file"; filename="a.txt`, "save"), []string{multi}},
+		{"X-Upload", "/upload", fmt.Sprintf(part, `file`, "save"), []string{multi}},
 		// Both: the query decides alone where it can.
 		{"X-Form", "/doku.php?do=edit", "do[save]=1", []string{form}},
 		{"X-Do", "/doku.php?do=edit", "do[preview]=1", []string{form}},
@@ -181,6 +209,9 @@ func TestChoice(t *testing.T) {
 		{refused, graphql, strings.Replace(ordered, `"n":1`, `"n":1,"n":2`, 1), nil},
 		{refused, graphql, strings.Replace(ordered, `"n":1`, `"n":1,"n":2`, 1), []string{form}},
 		{refused, graphql, strings.TrimSuffix(ordered, "}"), []string{js}},
+		{refused, graphql, "\ufeff" + ordered, nil},
+		{refused, graphql, "\ufeff" + ordered, []string{"Content-Type: text/plain"}},
+		{refused, graphql, strings.Join(strings.Split(ordered, ""), "\x00") + "\x00", nil},
 		{passed, graphql, "\x00\x01", []string{"Content-Type: application/octet-stream"}},
 		{refused, graphql, zipped(ordered), []string{js, "Content-Encoding: gzip"}},
 		{refused, graphql, ordered, []string{js + "; charset=utf-16"}},
@@ -207,6 +238,24 @@ func TestChoice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChoiceRefusesFragments: some servers end a query at a "#".
+func TestChoiceRefusesFragments(t *testing.T) {
+	t.Parallel()
+	d := openRuled(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), choiceRules)
+	for _, target := range []string{"/doku.php?do=save#x", "/doku.php?id=1#&do=save", "/doku.php#?do=save"} {
+		check(t, target, d.sendRaw(t, "POST "+target), http.StatusBadRequest, "ambiguous-request")
+	}
+}
+
+// TestChoiceCountsRefusals: a body that is refused while the route is chosen counts as one of the loosest route.
+func TestChoiceCountsRefusals(t *testing.T) {
+	t.Parallel()
+	d := openRuled(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), choiceRules)
+	got := d.send(t, http.MethodPost, "/form", "do=show&x="+strings.Repeat("y", 3000), "Content-Type", "application/x-www-form-urlencoded")
+	check(t, "a large body", got, http.StatusRequestEntityTooLarge, "body-too-large")
+	d.until(t, `semel_requests_total{outcome="body-too-large",route="l"} 1`)
 }
 
 // TestChosenOnce (promises 2 and 5): two routes of one path do not share intents, wherever their keys come from.
