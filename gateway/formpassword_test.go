@@ -38,6 +38,13 @@ func TestPasswordForms(t *testing.T) {
 		"button, behind":  {`<form action=/x method=post>` + field + `<button formaction=/orders></button></form>`, 0, 0, 0},
 		"far behind":      {`<form method=post action=/orders>` + strings.Repeat("<p>text</p>", 30_000) + field + `</form>`, 1, 1, 0},
 		"quoted, in a p":  {`<p><form method=post action=/orders><p><input type='password' autofocus></form>`, 0, 0, 0},
+		"in references":   {`<form method=post action=/orders><input type="&#112;ass&#x77;ord"></form>`, 0, 0, 0},
+		"in a comment":    {`<form method=post action=/orders><!-- ` + field + ` --><textarea>` + field + `</textarea></form>`, 1, 0, 0},
+		"in spaces":       {`<form method=post action=/orders><input type=" password "></form>`, 1, 0, 0},
+		"in noscript":     {`<form method=post action=/orders><noscript>` + field + `</noscript></form>`, 0, 0, 0},
+		"in a template":   {`<form method=post action=/orders><template>` + field + `</template></form>`, 0, 0, 0},
+		"shadow":          {`<template shadowrootmode=open><form method=post action=/orders>` + field + `</form></template>`, 0, 0, 0},
+		"before it":       {field + `<form method=post action=/orders></form>`, 1, 0, 0},
 		"in a script":     {`<form method=post action=/orders><script>"<input type=password>"</script></form>`, 1, 0, 0},
 		"one that begins": {`<form method=post action=/orders><input type="passwordx"></form>`, 1, 0, 0},
 	} {

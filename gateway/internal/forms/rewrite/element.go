@@ -1,5 +1,7 @@
 package rewrite
 
+import "bytes"
+
 // element is a kind of element that the rewriter treats in its own way.
 type element uint8
 
@@ -172,7 +174,7 @@ func (s *openSubmitter) read(tag []byte, button bool, enclosing *Form) bool {
 
 // readPassword fills in which form an input belongs to. It is false for one that does not ask for a password.
 func (s *openSubmitter) readPassword(tag []byte, enclosing *Form) bool {
-	if !mentions(tag, "password") {
+	if !mentions(tag, "password") && bytes.IndexByte(tag, '&') < 0 { // it may be written in references
 		return false
 	}
 	kind, form := attribute{name: "type"}, attribute{name: "form"}
