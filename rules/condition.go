@@ -193,14 +193,22 @@ func (r *reader) samePattern(before []*Route, route *Route, pattern string) (rep
 	return false
 }
 
-// unattended reports routes that ask in the background: the path alone leads from a record to its route, and conditions are not in it.
-func (r *reader) unattended(same []*Route, pattern string) {
+// notFound reports routes that have to be found later, by what is left of a request then: the path alone for those that ask in the
+// background, with the query for those that show pages again.
+func (r *reader) notFound(same []*Route, pattern string) {
 	if len(same) < 2 && len(same[0].Match.Conditions) == 0 {
 		return
 	}
+	inForm := len(same) > 1 && slices.ContainsFunc(same, func(route *Route) bool { return route.Match.looksIn("form") || route.Match.looksIn("header") })
 	for _, route := range same {
-		if route.Reconcile != nil && route.Reconcile.Background != nil && strings.HasPrefix(pattern, route.Match.Methods[0]+" ") { // once
+		if !strings.HasPrefix(pattern, route.Match.Methods[0]+" ") { // once
+			continue
+		}
+		if route.Reconcile != nil && route.Reconcile.Background != nil {
 			r.Report(route.At, "remove background, or the conditions of the routes of this path", "route %q asks in the background, which finds the route of a request by its path, and %s has routes with conditions", route.Name, pattern)
+		}
+		if inForm && route.Form != nil && route.Form.RestoreRedirect {
+			r.Report(route.At, "remove restore_redirect, or tell the routes of this path apart by the query", "route %q has restore_redirect, which finds the route of a page by path and query, and %s has routes that differ in more", route.Name, pattern)
 		}
 	}
 }

@@ -43,7 +43,9 @@
 //
 //	?do=save&do=show, ?Do=save, ?do[]=save      two values, or a name that some read so
 //	X-Kind: small, big                          a header that some read as a list
-//	a JSON member twice, JSON that is broken, a form that is not well encoded
+//	a JSON member twice, JSON that is broken or longer than 8 MiB
+//	a form that is not well encoded, or whose parts can be cut or named in two ways
+//	a value in a file, a form without a content type, a "#" in the query
 //	a body that is compressed, or in another charset than UTF-8
 //	JSON in a body that says that it is text or a form
 //

@@ -149,6 +149,11 @@ func (r *reader) formContradictions(route *Route, found yamlfile.Present) {
 	if route.Match.looksIn("json") {
 		r.Report(at, "remove form, or the json of match", "form says nothing in a route with match.json: no form sends JSON")
 	}
+	for i := range route.Match.Conditions {
+		if c := &route.Match.Conditions[i]; c.In == "form" && f.ignores(c.Name) {
+			r.Report(at, "write form.ignore without it, or tell the routes apart by something else", "form ignores the field %q, so buttons that lead to two routes by it would count as one", yamlfile.Cut(c.Name))
+		}
+	}
 	if route.Match.Path != "" && !postable(route.Match.Methods) {
 		r.Report(at, "add POST to the methods, or remove form", "form says nothing in a route without POST, the one method of forms that changes something")
 	}

@@ -171,7 +171,7 @@ func (r *reader) conflicts(routes []Route) {
 		}
 	}
 	for _, pattern := range patterns {
-		r.unattended(same[pattern], pattern)
+		r.notFound(same[pattern], pattern)
 	}
 }
 
