@@ -193,8 +193,8 @@ func (r *reader) samePattern(before []*Route, route *Route, pattern string) (rep
 	return false
 }
 
-// notFound reports routes that have to be found later, by what is left of a request then: the path alone for those that ask in the
-// background, with the query for those that show pages again.
+// notFound reports routes that could not be found later: the background knows the path of a request alone, and a page that is shown
+// again its query as well.
 func (r *reader) notFound(same []*Route, pattern string) {
 	if len(same) < 2 && len(same[0].Match.Conditions) == 0 {
 		return
