@@ -158,7 +158,7 @@ func (r *reader) conflicts(routes []Route) {
 			before := same[pattern]
 			same[pattern] = append(before, route)
 			if len(before) > 0 {
-				if r.samePattern(before, route, pattern) {
+				if r.samePattern(before, route, pattern) || r.samePages(before, route) {
 					break
 				}
 				continue

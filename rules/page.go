@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -62,6 +63,19 @@ func (r *reader) pageContradictions(route *Route, found yamlfile.Present) {
 	if route.Match.Path != "" && !slices.ContainsFunc(route.Match.Methods, scripted) {
 		r.Report(at, "add POST or another method of the application's scripts, or remove page", "page says nothing in a route without a method that scripts can send")
 	}
+}
+
+// samePages reports routes of one pattern that the page script would have to treat in two ways: it knows methods, hosts and paths alone.
+func (r *reader) samePages(before []*Route, route *Route) (reported bool) {
+	i := slices.IndexFunc(before, func(other *Route) bool {
+		return other.Page != nil && route.Page != nil && (other.Key.Header != route.Key.Header || !reflect.DeepEqual(other.Page, route.Page))
+	})
+	if i < 0 {
+		return false
+	}
+	r.Report(route.At, "give both the same page and the same key.header",
+		"routes %q (line %d) and %q (line %d) differ in page or key.header, and the page script cannot tell their requests apart", before[i].Name, before[i].At.Line, route.Name, route.At.Line)
+	return true
 }
 
 // scripted reports whether a browser lets scripts send requests of a method that rules may have.

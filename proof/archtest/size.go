@@ -36,7 +36,7 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 74_788, 62_167},
+		{library, 74_802, 62_167},
 		{"adapters", 4_076, 6_233},
 		{"check", 21_730, 10_243},
 		{"cmd", 4_666, 2_066},
