@@ -51,14 +51,18 @@ func TestPasswordForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			shop := &shop{page: func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "text/html")
+				w.Header()["Etag"], w.Header()["Content-Type"] = []string{`"1"`}, []string{"text/html"}
 				_, _ = io.WriteString(w, "<html><head></head><body>"+tt.page+"</body></html>")
 			}}
 			d := openRuled(t, upstream(t, shop.ServeHTTP), passwordRules)
-			page := d.send(t, http.MethodGet, "/", "", "Accept", "text/html", "Cookie", "sessionid=1").body
+			got := d.send(t, http.MethodGet, "/", "", "Accept", "text/html", "Cookie", "sessionid=1")
+			page := got.body
 			tokens, notes, script := len(token.FindAllString(page, -1)), strings.Count(page, `value="sm1.password"`), strings.Count(page, "<script src=")
 			if tokens != tt.tokens || notes != tt.notes || script != tt.script {
 				t.Errorf("got %d tokens, %d notes, %d scripts, want %d, %d, %d: %.600s", tokens, notes, script, tt.tokens, tt.notes, tt.script, page)
+			}
+			if asItCame := tokens+script == 0; asItCame != (got.header.Get("Etag") != "") {
+				t.Errorf("a page that came as it was: %v, with the header %v", asItCame, got.header)
 			}
 			if notes == 0 {
 				return

@@ -397,7 +397,7 @@ func (p *pageWriter) finish(returned bool) {
 	case err != nil || p.broken:
 		p.breakOff()
 		panic(http.ErrAbortHandler) //nolint:forbidigo // how net/http breaks an answer off, so that no caller takes it for complete.
-	case p.mode == pageHolding && !p.changed():
+	case p.mode == pageHolding && p.asItCame():
 		p.passHeld()
 	default:
 		p.passRewritten()
@@ -421,8 +421,16 @@ func (p *pageWriter) end() error {
 	return p.rewriter.Close()
 }
 
+// asItCame reports whether a page that is held is whole and got nothing, or nothing but tokens that were taken out again.
+func (p *pageWriter) asItCame() bool {
+	return !p.paged && p.wantsScript == 0 && int64(len(p.out)) == p.rewriter.Stats().Bytes
+}
+
 // passHeld lets a page out that got nothing: as it came.
 func (p *pageWriter) passHeld() {
+	if p.decoder == nil {
+		p.held = p.out
+	}
 	p.report(p.nothingToDo())
 	p.reportUnpaged()
 	p.passOn()
