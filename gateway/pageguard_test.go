@@ -95,26 +95,27 @@ func TestPageGuardMarkup(t *testing.T) {
 	}
 }
 
-// TestPageGuardRoutes: the element names the rules with page of the page's host, those that name it first, in ASCII.
+// TestPageGuardRoutes: the element names the rules with page of the page's host, in ASCII: closer paths first, and
+// the headers of conditions.
 func TestPageGuardRoutes(t *testing.T) {
 	t.Parallel()
 	const text = `version: 1
 routes:
-  - {name: rest, match: {path: "/api/"}, page: true}
+  - {name: rest, match: {path: "/api/"}, fingerprint_headers: [X-Tenant], page: true}
   - {name: "it's <b>&amp;</script> å 🦊", match: {methods: [PUT], path: "/é/{x...}"}, key: {header: x-wish}, page: {ignore: ["n'ö"], graphql: false}}
   - {name: one, match: {path: "/api/{id}"}, page: {graphql: true}}
   - {name: exact, match: {path: "/api/new"}, key: {derive: {window: 10s}}, page: {ignore: []}}
   - {name: end, match: {path: "/api/{$}"}, page: true}
   - {name: shop, match: {host: shop.test, path: "/api/"}, page: true}
   - {name: other, match: {host: other.test, path: "/api/"}, page: true}
-  - {name: none, match: {path: /none}}
+  - {name: none, match: {path: /none, header: {x-action: [a]}}}
   - {name: form, match: {path: /form}, form: true}
 `
 	d := openShop(t, showing("text/html; charset=windows-1251", "<head></head>"), text, nil)
 	for host, want := range map[string][]string{
-		"127.0.0.1":       {"rest", "it's <b>&amp;</script> å 🦊", "one", "exact", "end"},
-		"SHOP.test.:8080": {"shop", "rest", "it's <b>&amp;</script> å 🦊", "one", "exact", "end"},
-		"other.test":      {"other", "rest", "it's <b>&amp;</script> å 🦊", "one", "exact", "end"},
+		"127.0.0.1":       {"exact", "end", "rest", "one", "it's <b>&amp;</script> å 🦊"},
+		"SHOP.test.:8080": {"shop", "exact", "end", "rest", "one", "it's <b>&amp;</script> å 🦊"},
+		"other.test":      {"other", "exact", "end", "rest", "one", "it's <b>&amp;</script> å 🦊"},
 	} {
 		body := d.person(t).get("/", "Host", host).body
 		var names []string
@@ -128,13 +129,13 @@ routes:
 			t.Errorf("%s: not ASCII from %q", host, body[i:])
 		}
 	}
-	methods := []any{"POST", "PATCH"}
+	methods, header := []any{"POST", "PATCH"}, []any{"X-Action"}
 	want := []map[string]any{
-		{"name": "rest", "methods": methods, "path": "/api/", "header": "Idempotency-Key"},
-		{"name": "it's <b>&amp;</script> å 🦊", "methods": []any{"PUT"}, "path": "/é/{x...}", "header": "X-Wish", "ignore": []any{"n'ö"}, "graphql": false},
-		{"name": "one", "methods": methods, "path": "/api/{id}", "header": "Idempotency-Key", "graphql": true},
-		{"name": "exact", "methods": methods, "path": "/api/new", "header": "Idempotency-Key", "ignore": []any{}},
-		{"name": "end", "methods": methods, "path": "/api/{$}", "header": "Idempotency-Key"},
+		{"name": "exact", "methods": methods, "path": "/api/new", "header": "Idempotency-Key", "ignore": []any{}, "headers": header},
+		{"name": "end", "methods": methods, "path": "/api/{$}", "header": "Idempotency-Key", "headers": header},
+		{"name": "rest", "methods": methods, "path": "/api/", "header": "Idempotency-Key", "headers": []any{"X-Action", "X-Tenant"}},
+		{"name": "one", "methods": methods, "path": "/api/{id}", "header": "Idempotency-Key", "graphql": true, "headers": header},
+		{"name": "it's <b>&amp;</script> å 🦊", "methods": []any{"PUT"}, "path": "/é/{x...}", "header": "X-Wish", "ignore": []any{"n'ö"}, "graphql": false, "headers": header},
 	}
 	if diff := cmp.Diff(want, routesIn(t, d.person(t).get("/").body)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -382,6 +383,34 @@ routes:
 		if !strings.Contains(d.metrics(t), want+"\n") {
 			t.Errorf("the metrics lack %s", want)
 		}
+	}
+}
+
+// TestPageGuardInFlight: the script can tell that an earlier attempt is at work where the rule or the request wants another answer.
+func TestPageGuardInFlight(t *testing.T) {
+	t.Parallel()
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	s := &shop{post: func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-goOn
+		w.WriteHeader(http.StatusCreated)
+	}}
+	d := openShop(t, s, "version: 1\nroutes:\n  - {name: orders, match: {path: /orders}, wait: 0s, in_flight_status: 503, page: true}\n", nil)
+	send := func(header ...string) reply {
+		return d.send(t, http.MethodPost, "/orders", "{}", append(header, "Idempotency-Key", `"semel-page-7d3e1a52-1f58-4c55-8f6b-4f0a2f2a6f10"`)...)
+	}
+	first := make(chan reply)
+	go func() { first <- send() }()
+	<-begun
+	for _, accept := range []string{"*/*", "text/vnd.turbo-stream.html, text/html, application/xhtml+xml"} {
+		got := send("Accept", accept)
+		if name := got.header.Get("Semel-Problem"); got.status != http.StatusConflict || name != "urn:semel:problem:in-flight" || got.header.Get("Retry-After") == "" {
+			t.Errorf("%s: got %d %v", accept, got.status, got.header)
+		}
+	}
+	close(goOn)
+	if got := <-first; got.status != http.StatusCreated || got.header.Get("Semel-Problem") != "" {
+		t.Errorf("got %d %v", got.status, got.header)
 	}
 }
 

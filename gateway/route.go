@@ -155,6 +155,7 @@ func (g *Gateway) pageHandler(rule *rules.Route, guard *semel.Guard, from semelh
 	if rule.Page == nil {
 		return plain, nil
 	}
+	options.InFlightStatus = http.StatusConflict // which the script waits for
 	options.Fingerprint = semelhttp.FingerprintOptions{Func: func(r *http.Request, _ *semelhttp.Body) (semel.Fingerprint, error) {
 		return semel.FingerprintOf("page", rule.Name, r.Method, strings.ToLower(r.Host), r.URL.EscapedPath(), r.URL.RawQuery), nil
 	}}

@@ -80,8 +80,14 @@ func newPageWriter(f *Forms, w http.ResponseWriter, r *http.Request, a *attempt,
 	}
 }
 
-// NoteProblem is called by semelhttp.WriteProblem.
-func (p *pageWriter) NoteProblem(name string) { p.problem = name }
+// NoteProblem is called by semelhttp.WriteProblem. The page script learns the name from a header: the body may be a page for people, or
+// read as a Blob.
+func (p *pageWriter) NoteProblem(name string) {
+	p.problem = name
+	if p.pageRoutes != "" {
+		p.Header().Set("Semel-Problem", "urn:semel:problem:"+name)
+	}
+}
 
 // Unwrap is for http.ResponseController.
 func (p *pageWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -34,9 +35,10 @@ type pageGuard struct {
 
 	// routes are the rules with page as an attribute of the element, by the host of the page; those of "" are for hosts
 	// that no rule names.
-	routes map[string]string
-	names  []string // of these rules
-	told   seenOnce // by route and kind
+	routes  map[string]string
+	names   []string // of these rules
+	headers []string // by which rules tell requests to one path apart
+	told    seenOnce // by route and kind
 }
 
 // pageRoute is a rule as the script reads it.
@@ -47,13 +49,20 @@ type pageRoute struct {
 	Header  string   `json:"header"`
 	Ignore  []string `json:"ignore,omitzero"`
 	GraphQL *bool    `json:"graphql,omitempty"`
+	Headers []string `json:"headers,omitzero"` // that are content
 }
 
 func (g *pageGuard) configure(c *Config) error {
 	g.routes = map[string]string{}
 	var all []*rules.Route
 	for i := range c.Rules {
-		if rule := &c.Rules[i]; rule.Page != nil {
+		rule := &c.Rules[i]
+		for _, condition := range rule.Match.Conditions {
+			if condition.In == "header" && !slices.Contains(g.headers, condition.Name) {
+				g.headers = append(g.headers, condition.Name)
+			}
+		}
+		if rule.Page != nil {
 			all, g.names = append(all, rule), append(g.names, rule.Name)
 			for kind := range unprotectedKinds() {
 				c.Unprotected.WithLabelValues(rule.Name, kind)
@@ -63,10 +72,12 @@ func (g *pageGuard) configure(c *Config) error {
 	if len(all) == 0 {
 		return nil
 	}
-	// A rule with a host counts before one without; which of their paths is the closer one the script finds out.
-	slices.SortStableFunc(all, func(a, b *rules.Route) int { return cmp.Compare(b.Match.Host, a.Match.Host) })
+	// The script takes the first route that matches. A host counts before a path.
+	slices.SortStableFunc(all, func(a, b *rules.Route) int {
+		return cmp.Or(cmp.Compare(b.Match.Host, a.Match.Host), cmp.Compare(weight(b.Match.Path), weight(a.Match.Path)))
+	})
 	for _, host := range append([]string{""}, hostsOf(all)...) {
-		attribute, err := attributeOf(all, host)
+		attribute, err := g.attributeOf(all, host)
 		if err != nil {
 			return err
 		}
@@ -74,6 +85,11 @@ func (g *pageGuard) configure(c *Config) error {
 	}
 	return g.load("page.js")
 }
+
+var wildcard = regexp.MustCompile(`\{[^$}]*\}`)
+
+// weight returns how much a path says.
+func weight(path string) int { return len(wildcard.ReplaceAllString(path, "")) }
 
 func hostsOf(all []*rules.Route) (hosts []string) {
 	for _, rule := range all {
@@ -83,13 +99,14 @@ func hostsOf(all []*rules.Route) (hosts []string) {
 }
 
 // attributeOf returns the attribute for pages of a host, "" where no rule is about it.
-func attributeOf(all []*rules.Route, host string) (string, error) {
+func (g *pageGuard) attributeOf(all []*rules.Route, host string) (string, error) {
 	var routes []pageRoute
 	for _, rule := range all {
 		if rule.Match.Host == "" || rule.Match.Host == host {
 			routes = append(routes, pageRoute{
 				Name: rule.Name, Methods: rule.Match.Methods, Path: rule.Match.Path,
 				Header: cmp.Or(rule.Key.Header, semelhttp.DefaultHeader), Ignore: rule.Page.Ignore, GraphQL: rule.Page.GraphQL,
+				Headers: slices.Concat(g.headers, rule.FingerprintHeaders),
 			})
 		}
 	}
