@@ -13,7 +13,7 @@ const scripts = [
   { name: "semel", format: "esm", beside: true },
   { name: "queue", format: "esm", source: "queue/queue" },
   { name: "sw", format: "iife" },
-  { name: "page", format: "iife", mangleProps: /_$|^(kind|definitive|ends|replayed|retryAfterMs|asked|route|action)$/ },
+  { name: "page", format: "iife", mangleProps: /_$|^(kind|definitive|ends|replayed|retryAfterMs|asked|route|action|said)$/ },
   { name: "react", format: "esm", beside: true },
   { name: "vue", format: "esm", beside: true },
   { name: "htmx", format: "esm", beside: true },

@@ -16,14 +16,18 @@ export function pause(ms: number, signal?: AbortSignal | null): Promise<void> {
   });
 }
 
-/** Whether an answer is a problem document. */
+/** The header with the type of the gateway's own refusal, whose body may be a page for people, or a Blob. */
+const refusal = "semel-problem";
+
+/** Whether an answer is a refusal or a problem document. */
 export function isProblem(said: Headers): boolean {
-  return /^application\/problem\+json\b/i.test(said.get("Content-Type") ?? "");
+  return said.has(refusal) || /^application\/problem\+json\b/i.test(said.get("Content-Type") ?? "");
 }
 
 /** Judges an answer that has come whole. A problem document that cannot be read says nothing of the wish. */
 export function judged(status: number, said: Headers, json: () => Problem): Verdict {
-  const problem = isProblem(said) ? attempt(json) : undefined;
+  const type = said.get(refusal);
+  const problem = type ? { type } : isProblem(said) ? attempt(json) : undefined;
   const verdict = judge(status, said, problem);
   return isProblem(said) && !problem ? { ...verdict, ends: false } : verdict;
 }

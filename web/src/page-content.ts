@@ -33,8 +33,8 @@ function reads(value: Json | undefined): boolean {
   return all.length > 0 && all.every((each) => isObject(each) && onlyReads(said(each["$query#"]), said(each["$operationName#"])));
 }
 
-function digestOf({ method, url, action }: Asked, parts: readonly Part[]): string {
-  return digest([["method", method], ["url", url], ["action", action ?? ""], ...parts]);
+function digestOf({ method, url, action, said }: Asked, parts: readonly Part[]): string {
+  return digest([["method", method], ["url", url], ["action", JSON.stringify([action, said])], ...parts]);
 }
 
 function textContent(text: string, asked: Asked): Content {

@@ -1,7 +1,7 @@
 import { follow, isProblem, pause, verdictOf } from "./page-answer.js";
 import { type Content, contentNow, contentOfBody, contentOfRequest, copyOf } from "./page-content.js";
 import { count } from "./page-counts.js";
-import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
+import { type Asked, note, patienceMs, type Route, routeOf } from "./page-route.js";
 import { type Sent, sentBefore, sign } from "./page-wish.js";
 
 const { fetch: native, Request, Headers } = globalThis;
@@ -33,7 +33,7 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
       count(asked.route.name, "stream");
       return send(true);
     }
-    asked.action = headers.get("Next-Action");
+    note(asked, headers);
     const call = { asked, headers, signal: (one ?? own).signal, send };
     const { body, keepalive } = own;
     if (body) own.body = copyOf(body) as BodyInit;

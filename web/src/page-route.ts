@@ -10,21 +10,19 @@ export interface Route {
   ignore?: string[];
   /** Whether bodies are GraphQL; recognised when it is missing. */
   graphql?: boolean;
+  /** The names of headers that are content. */
+  headers?: string[];
 }
 
-/** Whether a path is one of a pattern's. */
+/** Whether a path is one of a pattern's, as for the gateway: without empty segments, and %2F separates none. */
 export function matches(pattern: string, path: string): boolean {
   const source = pattern
     .replace(/[^\w{}/]/g, "\\$&")
-    .replace(/\/$|\{\w+(\\\.){3}\}$/, (last) => (last === "/" ? "/.*" : ".*"))
+    .replace(/\/$/, "/.*")
+    .replace(/\{\w+\\.*/, ".*")
     .replace("{\\$}", "")
     .replace(/\{\w+\}/g, "[^/]+");
-  return new RegExp(`^${source}$`, "s").test(decodeURIComponent(path));
-}
-
-/** How much a pattern says: of two that match, the server takes the one that says more. */
-function weight({ path }: Route): number {
-  return path.replace(/\{.*?\}/g, "").length;
+  return new RegExp(`^${source}$`, "s").test(decodeURI(path.replace(/\/+/g, "/")));
 }
 
 /** A request that a route protects. */
@@ -35,18 +33,26 @@ export interface Asked {
   url: string;
   /** The id of a React Server Action. */
   action?: string | null;
+  /** The values of the route's headers. */
+  said?: unknown;
+}
+
+/** Notes the headers of a request that are content. */
+export function note(asked: Asked, headers: Headers): void {
+  asked.action = headers.get("Next-Action");
+  asked.said = asked.route.headers?.map((name) => headers.get(name));
 }
 
 /** How long an answer that says "still at work" is kept from the application, in milliseconds. */
 export const patienceMs = 30_000;
 
-/** The most special route of a request of this origin. */
+/** The first route that a request of this origin meets; the gateway has sorted them. In a sandbox the origin is another than the address says. */
 export function routeOf(routes: readonly Route[], method: string, address: string): Asked | undefined {
   const verb = method.toUpperCase();
   const able = routes.filter(({ methods }) => methods.includes(verb));
   if (!able.length) return undefined;
   const url = new URL(address, document.baseURI);
-  const [route] = able.filter(({ path }) => matches(path, url.pathname)).sort((a, b) => weight(b) - weight(a));
+  const route = able.find(({ path }) => matches(path, url.pathname));
   url.hash = "";
-  return route && url.origin === location.origin ? { route, method: verb, url: url.href } : undefined;
+  return route && url.origin === origin ? { route, method: verb, url: url.href } : undefined;
 }

@@ -1,4 +1,4 @@
-import { clicks } from "./clicks.js";
+import { clicks, listen } from "./clicks.js";
 import { newKey } from "./key.js";
 import type { Content } from "./page-content.js";
 import { count } from "./page-counts.js";
@@ -9,6 +9,11 @@ import { attempt } from "./storage.js";
 const most = 64;
 const dayMs = 24 * 60 * 60_000;
 const item = "semel-page";
+
+/** A further click sends within this time, in milliseconds: later requests are a timer's. */
+const furtherMs = 2000;
+let clickedAt = 0;
+listen("click", () => (clickedAt = performance.now()));
 
 type Kept = [digest: string, key: string, at: number];
 
@@ -52,7 +57,7 @@ export function wishOf(digest: string, rough = digest): Sent {
   const before = sentBefore(digest);
   if (before) return before;
   const first = sent.get(rough);
-  if (clicks.further_ && first?.turn_ === clicks.turn_) return first;
+  if (clicks.further_ && performance.now() - clickedAt < furtherMs && first?.turn_ === clicks.turn_) return first;
   const wish = { key_: `semel-page-${newKey()}`, turn_: clicks.turn_ };
   store(wish, [digest, wish.key_, Date.now()]);
   keep(wish, rough);

@@ -1,6 +1,6 @@
 import { isProblem, judged } from "./page-answer.js";
 import { contentNow, copyOf } from "./page-content.js";
-import { type Asked, patienceMs, type Route, routeOf } from "./page-route.js";
+import { type Asked, note, patienceMs, type Route, routeOf } from "./page-route.js";
 import { end, type Sent, sign } from "./page-wish.js";
 import { attempt } from "./storage.js";
 import { type Problem, retryAfter, type Verdict } from "./verdict.js";
@@ -69,7 +69,7 @@ export function guardXhr(routes: readonly Route[], wrap: Wrap): void {
     const call = calls.get(xhr)!;
     const { args_: [, , async = true], asked_: asked } = call;
     if (!asked || call.headers_.has(asked.route.header)) return;
-    asked.action = call.headers_.get("Next-Action");
+    note(asked, call.headers_);
     call.wish_ = sign(asked, call.headers_, async ? contentNow(body, asked) : "sync");
     if (!call.wish_) return;
     const { header } = asked.route;
@@ -124,11 +124,11 @@ function headersOf(xhr: XMLHttpRequest): Headers {
   return new Headers(lines.map((line) => line.split(/: ?(.*)/, 2) as [string, string]));
 }
 
-/** Whether the answer, whose headers have come, may be kept from the application, which waits for as long as it said itself. */
+/** Whether the answer, whose headers have come, may be kept from the application, which waits for as long as it said itself. Without Retry-After it is a number that is none. */
 function mayRepeat(xhr: XMLHttpRequest, { sentAt_ }: Call): boolean {
   const headers = headersOf(xhr);
   const wait = retryAfter(headers.get("Retry-After"));
-  return xhr.status === 409 && isProblem(headers) && wait !== undefined && performance.now() - sentAt_ + wait < Math.min(xhr.timeout || patienceMs, patienceMs);
+  return xhr.status === 409 && isProblem(headers) && performance.now() - sentAt_ + wait! < Math.min(xhr.timeout || patienceMs, patienceMs);
 }
 
 /** Judges an answer that has come whole. */

@@ -27,5 +27,5 @@ function start(routes: readonly Route[]): void {
   });
 }
 
-const text = (globalThis.document?.currentScript as HTMLElement | null | undefined)?.getAttribute("data-semel-routes");
+const text = document.currentScript?.getAttribute("data-semel-routes");
 if (text && !globals[mark]) attempt(() => start((globals[mark] = JSON.parse(text) as Route[])));

@@ -69,15 +69,16 @@ export async function verdict(response: Response): Promise<Verdict> {
 /** Judges an answer by its status, headers and problem document. Nothing but Semel's own problem types is trusted. */
 export function judge(status: number, headers: Headers, problem?: Problem): Verdict {
   const type = problem?.type?.startsWith(prefix) ? problem.type.slice(prefix.length) : "";
-  const [kind, final] = Object.hasOwn(kinds, type) ? kinds[type]! : byStatus(status, isReplay(headers));
+  const again = isReplay(headers);
+  const [kind, final] = Object.hasOwn(kinds, type) ? kinds[type]! : byStatus(status, again);
   const definitive = final && !(kind === "unknown" && problem?.retryable === true); // the server will find out
   const wait = retryAfter(headers.get("Retry-After"));
   return {
     kind,
     definitive,
     // An answer that asks to sign in says nothing of earlier attempts, unless it is known to be this key's own.
-    ends: definitive && kind !== "unknown" && (![401, 419, 440].includes(status) || headers.has("Idempotency-Status") || isReplay(headers)),
-    replayed: isReplay(headers),
+    ends: definitive && kind !== "unknown" && (![401, 419, 440].includes(status) || headers.has("Idempotency-Status") || again),
+    replayed: again,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     ...(problem ? { problem } : {}),
   };

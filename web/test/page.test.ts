@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { onlyReads } from "../src/graphql.js";
 import { contentNow, contentOfBody } from "../src/page-content.js";
-import { type Asked, matches, type Route } from "../src/page-route.js";
+import { type Asked, matches, note, type Route } from "../src/page-route.js";
 import { storage } from "./page.js";
 
 const vectors = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../testdata/vectors/${name}.json`, import.meta.url), "utf8"));
@@ -26,6 +26,9 @@ test.each([
   ["/a.b", "/axb", false],
   ["/best%C3%A4ll", "/best%C3%A4ll", false],
   ["/beställ", "/best%C3%A4ll", true],
+  ["/api/orders", "/api//orders", true],
+  ["/api/orders/{id}", "/api/orders/a%2Fb", true],
+  ["/api/orders/{id}/lines", "/api/orders/a%2Flines", false],
 ])("the pattern %s, the path %s: %s", (pattern, path, want) => expect(matches(pattern, path)).toBe(want));
 
 test.each<[string, boolean, string?]>([
@@ -66,6 +69,17 @@ describe("content", () => {
     const all = json.filter(({ digest }) => digest !== null).map(({ texts }) => [...new Set(texts.map((text) => known(text)))]);
     expect(all.filter((group) => group.length !== 1)).toEqual([]);
     expect(new Set(all.flat()).size).toBe(all.length);
+  });
+
+  test("named headers are content", () => {
+    const said = (value: string): string => {
+      const request = asked({ headers: ["X-Action"] });
+      note(request, new Headers({ "X-Action": value, "X-Request-Id": value }));
+      return String(contentNow("{}", request));
+    };
+    expect(said("a")).toBe(said("a"));
+    expect(said("a")).not.toBe(said("b"));
+    expect(known("{}", { headers: ["X-Action"] })).toBe(known("{}"));
   });
 
   test("fields that are ignored, or change with every rendering, do not count", () => {
@@ -173,7 +187,7 @@ describe("a page", () => {
   beforeEach(async () => {
     sent = [];
     vi.stubGlobal("sessionStorage", storage());
-    vi.stubGlobal("location", new URL("http://shop.test/"));
+    vi.stubGlobal("origin", "http://shop.test");
     vi.stubGlobal("document", { baseURI: "http://shop.test/", currentScript: { getAttribute: () => JSON.stringify(routes) } });
     vi.stubGlobal("addEventListener", (...[type, listener]: (typeof listeners)[0]) => listeners.push([type, listener]));
     vi.stubGlobal("XMLHttpRequest", class extends EventTarget { upload = new EventTarget(); open() {} setRequestHeader() {} send() {} abort() {} });
@@ -358,6 +372,21 @@ describe("a page", () => {
     expect(name).toBe(before);
   });
 
+  test("a request that a script repeats long after a double click is another wish", async () => {
+    vi.useFakeTimers();
+    await open();
+    for (const wait of [0, 1900, 200]) {
+      if (!sent.length) dispatch("click", { detail: 2 });
+      await vi.advanceTimersByTimeAsync(wait);
+      void post();
+      sent.at(-1)!.answer();
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    const [first, second, third] = sent.map(({ key }) => key);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+
   const unknown = '{"type":"urn:semel:problem:outcome-unknown"}';
   test.each<[string, Answer, boolean]>([
     ["201", {}, true],
@@ -369,6 +398,7 @@ describe("a page", () => {
     ["429", { status: 429 }, false],
     ["a request to sign in", { status: 401 }, false],
     ["an unknown outcome", { status: 409, body: unknown, headers: { "Content-Type": "application/problem+json" } }, false],
+    ["an unknown outcome on a page for people", { status: 409, headers: { "Content-Type": "text/html", "Semel-Problem": "urn:semel:problem:outcome-unknown" } }, false],
     ["a problem that cannot be read", { status: 409, body: unknown.slice(9), headers: { "Content-Type": "application/problem+json" } }, false],
   ])("an answer of %s ends the wish: %s", async (_, answer, ends) => {
     const call = post();

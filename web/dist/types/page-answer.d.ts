@@ -4,7 +4,7 @@ import { type Problem, type Verdict } from "./verdict.js";
 export declare const bodyMs = 250;
 /** Waits so long, or until the signal is aborted. */
 export declare function pause(ms: number, signal?: AbortSignal | null): Promise<void>;
-/** Whether an answer is a problem document. */
+/** Whether an answer is a refusal or a problem document. */
 export declare function isProblem(said: Headers): boolean;
 /** Judges an answer that has come whole. A problem document that cannot be read says nothing of the wish. */
 export declare function judged(status: number, said: Headers, json: () => Problem): Verdict;

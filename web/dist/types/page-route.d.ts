@@ -10,8 +10,10 @@ export interface Route {
     ignore?: string[];
     /** Whether bodies are GraphQL; recognised when it is missing. */
     graphql?: boolean;
+    /** The names of headers that are content. */
+    headers?: string[];
 }
-/** Whether a path is one of a pattern's. */
+/** Whether a path is one of a pattern's, as for the gateway: without empty segments, and %2F separates none. */
 export declare function matches(pattern: string, path: string): boolean;
 /** A request that a route protects. */
 export interface Asked {
@@ -21,8 +23,12 @@ export interface Asked {
     url: string;
     /** The id of a React Server Action. */
     action?: string | null;
+    /** The values of the route's headers. */
+    said?: unknown;
 }
+/** Notes the headers of a request that are content. */
+export declare function note(asked: Asked, headers: Headers): void;
 /** How long an answer that says "still at work" is kept from the application, in milliseconds. */
 export declare const patienceMs = 30000;
-/** The most special route of a request of this origin. */
+/** The first route that a request of this origin meets; the gateway has sorted them. In a sandbox the origin is another than the address says. */
 export declare function routeOf(routes: readonly Route[], method: string, address: string): Asked | undefined;
