@@ -94,6 +94,42 @@ test("a GraphQL query sees the effect of a mutation, and a mutation pressed twic
   expect(shop.keys.map((key) => key !== undefined)).toEqual([false, true, true, false]);
 });
 
+for (const type of ["blob", "arraybuffer", "document"]) {
+  test(`a double click waits for its answer where that is read as ${type}`, async ({ page, shop }) => {
+    await page.goto(shop.url);
+    const statuses = await page.evaluate((as) => {
+      const send = () => new Promise((resolve) => {
+        const xhr = new XMLHttpRequest();
+        xhr.open("POST", "/api/orders?delay=300");
+        xhr.responseType = as as "blob";
+        xhr.onload = () => resolve(xhr.status);
+        xhr.send("tea");
+      });
+      return Promise.all([send(), send()]);
+    }, type);
+    expect(statuses).toEqual([201, 201]);
+    expect(shop.effects).toHaveLength(1);
+  });
+}
+
+test("a request that a page sends by itself after a double click happens each time", async ({ page, shop }) => {
+  await open(page, shop, "fetch", "/api/orders");
+  await click(page, 60);
+  await answers(page, 2);
+  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 2100))"); // the time of a double click
+  for (const n of [2, 3]) {
+    await page.evaluate(async () => (await fetch("/api/orders", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"item":"tea"}' })).text());
+    expect(shop.effects).toHaveLength(n);
+  }
+});
+
+test("in a sandbox, where the address is another origin's, a request stays a simple one", async ({ page, shop }) => {
+  shop.headers = { "Content-Security-Policy": "sandbox allow-scripts", "Access-Control-Allow-Origin": "*" };
+  await page.goto(shop.url);
+  await page.evaluate(async () => fetch("/api/orders", { method: "POST", body: "tea" }).catch(() => undefined));
+  expect([shop.effects, shop.keys]).toEqual([["tea"], [undefined]]);
+});
+
 test("items that a script adds one after the other are as many", async ({ page, shop }) => {
   await page.goto(shop.url);
   await page.evaluate(async () => {
