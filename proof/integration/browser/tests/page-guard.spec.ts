@@ -100,7 +100,7 @@ for (const type of ["blob", "arraybuffer", "document"]) {
     const statuses = await page.evaluate((as) => {
       const send = () => new Promise((resolve) => {
         const xhr = new XMLHttpRequest();
-        xhr.open("POST", "/api/orders?delay=300");
+        xhr.open("POST", "/api/orders/now?delay=300");
         xhr.responseType = as as "blob";
         xhr.onload = () => resolve(xhr.status);
         xhr.send("tea");
