@@ -66,13 +66,7 @@ func ScriptCountsOf(metrics prometheus.Gatherer) func() map[string]ScriptCounts 
 				case "semel_page_keys_total":
 					of.Keyed = count
 				case "semel_page_unprotected_total":
-					if count == 0 {
-						continue
-					}
-					if of.Unprotected == nil {
-						of.Unprotected = map[string]uint64{}
-					}
-					of.Unprotected[label["kind"]] = count
+					of.Unprotected = with(of.Unprotected, label["kind"], count)
 				default:
 					continue
 				}
@@ -81,6 +75,18 @@ func ScriptCountsOf(metrics prometheus.Gatherer) func() map[string]ScriptCounts 
 		}
 		return all
 	}
+}
+
+// with returns the counts with one more, unless that is 0.
+func with(counts map[string]uint64, kind string, n uint64) map[string]uint64 {
+	if n == 0 {
+		return counts
+	}
+	if counts == nil {
+		counts = map[string]uint64{}
+	}
+	counts[kind] = n
+	return counts
 }
 
 func labels[P interface {
