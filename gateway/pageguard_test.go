@@ -346,6 +346,8 @@ func TestPageGuardKeys(t *testing.T) {
 routes:
   - {name: orders, match: {path: /orders}, page: true}
   - {name: derived, match: {path: /derived}, key: {derive: {window: 60s}}, page: true}
+  - {name: buy, match: {path: /graphql, json: {/operationName: Buy}}, page: true}
+  - {name: sell, match: {path: /graphql, json: {/operationName: Sell}}, page: true}
 `, nil)
 	script := []string{"Origin", d.url, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}
 	body := `{"a":1}`
@@ -375,6 +377,10 @@ routes:
 	wantWord(t, "the script decides about the content", post("/orders", "Idempotency-Key", `"`+own+`"`), "replayed")
 	check(t, "but not about the address", post("/orders?a=1", "Idempotency-Key", `"`+own+`"`), http.StatusUnprocessableEntity, "key-reused")
 	check(t, "a key of the application's own", post("/orders", "Idempotency-Key", `"`+program+`"`), http.StatusUnprocessableEntity, "key-reused")
+	body = `{"operationName":"Buy"}`
+	wantWord(t, "one operation", post("/graphql", "Idempotency-Key", `"`+own+`"`), "executed")
+	body = `{"operationName":"Sell"}`
+	check(t, "nor about the route", post("/graphql", "Idempotency-Key", `"`+own+`"`), http.StatusUnprocessableEntity, "key-reused")
 	body = `{"a":1}`
 	wantWord(t, "Firefox", post("/orders", "Idempotency-Key", `"11928949335802111766"`, "User-Agent", "Mozilla/5.0 Firefox/153.0"), "executed")
 	ambiguous := d.send(t, http.MethodPost, "/orders", "--a--", "Content-Type", `multipart/form-data; boundary="a"; boundary=b`)
