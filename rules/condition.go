@@ -104,7 +104,7 @@ func unfitHeader(name string) (why, fix string) {
 	case "Host":
 		return "has a key of its own", "write match.host"
 	case "Authorization", "Proxy-Authorization", "Cookie":
-		return "says who asks, not what for", "tell callers apart with scope, and routes by something else"
+		return "holds credentials, which do not tell requests apart", "use scope for callers, and another header for routes"
 	case "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
 		return "never reaches the application", "choose a header that the application reads"
 	}
