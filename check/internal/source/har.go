@@ -178,7 +178,7 @@ func (e *harEntry) request() (*Request, error) {
 	}
 	for _, name := range []string{"Cookie", "Authorization"} {
 		if r.has(name) {
-			r.addNote("the header %s comes from the recording: it may have expired, and anyone who has it can act as its user", name)
+			r.addNote("the header %s comes from the recording: it may have expired, and it lets anyone act as its user", name)
 		}
 	}
 	return r, nil
