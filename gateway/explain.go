@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel/gateway/internal/forms"
 )
@@ -17,6 +19,12 @@ func (g *Gateway) Explain(r *http.Request) (all []Candidate, refused string) {
 			f.doubt(place)
 		}
 	})
+	if last, rule := &all[len(all)-1], &g.router.fallback.rule; last.Pattern == "" { // what no rule takes
+		last.Pattern = strings.Join(rule.Match.Methods, ", ") + " with a key"
+		if !slices.Contains(rule.Match.Methods, r.Method) {
+			last.Verdict = forms.MeetsNot
+		}
+	}
 	for _, rt := range g.router.possible(r, nil) {
 		if reason := g.router.lenient.slips(r, rt); reason != "" {
 			return all, reason
