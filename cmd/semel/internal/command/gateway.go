@@ -90,7 +90,7 @@ the outcome of running requests is then unknown. No signal reloads the rules.`,
 		Args:        cli.NoArgs,
 		Annotations: map[string]string{"environment": gatewayEnvironment},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.explain != "" {
+			if cmd.Flags().Changed("explain") {
 				return f.explainRequest(cmd.Context(), p)
 			}
 			log, err := logs.Logger(p)

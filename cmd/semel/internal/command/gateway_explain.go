@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/semel-dev/semel/gateway"
@@ -18,10 +19,11 @@ import (
 func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) (err error) {
 	const fix = "write a method and a URL or path, such as 'POST /orders?do=save'"
 	method, target, _ := strings.Cut(strings.TrimSpace(f.explain), " ")
-	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSpace(target), http.NoBody)
-	if err != nil || !strings.HasPrefix(r.URL.Path, "/") || method == "" {
+	u, err := url.ParseRequestURI(strings.TrimSpace(target)) // as a server does: //a/b is a path
+	if err != nil || !strings.HasPrefix(u.Path, "/") || method == "" {
 		return cli.Usagef("--explain %q is not a request (%s)", cli.PlainLine(f.explain), fix)
 	}
+	r := (&http.Request{Method: method, URL: u, Host: u.Host, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx)
 	if f.rules == "" {
 		return cli.Usagef("--explain needs the rules: name them with --rules")
 	}
