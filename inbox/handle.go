@@ -318,10 +318,15 @@ func (d *delivery) asked(ctx context.Context, rec *semel.Record, so progress) (f
 	return found
 }
 
-// away is the verdict when the store could not be asked, or not told. The pauses grow with
-// every delivery that finds it so.
+// away is the verdict when the store could not be asked, or not told. The pauses grow with time: all deliveries within one pause find
+// the same outage.
 func (in *Inbox) away(reason Reason, err error) Verdict {
-	return Verdict{After: in.pause(int(min(in.outages.Add(1), 16))), Reason: reason, Err: err}
+	now, end := time.Now().UnixNano(), in.paused.Load()
+	n := in.outages.Load()
+	if now >= end && in.paused.CompareAndSwap(end, now+int64(in.pause(int(n+1)))) {
+		n = min(in.outages.Add(1), 16)
+	}
+	return Verdict{After: in.pause(int(max(n, 1))), Reason: reason, Err: err}
 }
 
 // reached notes that the store answered.

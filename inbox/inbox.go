@@ -94,8 +94,9 @@ type Inbox struct {
 	copies *semel.Guard // for the messages in quarantine
 	policy semel.Policy // of guard
 	log    *slog.Logger
-	// outages counts the deliveries in a row that found the store away.
+	// outages counts the pauses in a row that found the store away, and paused says when the last one ends, in nanoseconds since 1970.
 	outages atomic.Int32
+	paused  atomic.Int64
 }
 
 // New returns the inbox of a consumer over the guard, whose policy applies to the messages
