@@ -36,7 +36,7 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 74_802, 62_198},
+		{library, 74_808, 62_208},
 		{"adapters", 4_076, 6_233},
 		{"check", 21_730, 10_243},
 		{"cmd", 4_668, 2_066},
