@@ -3,6 +3,7 @@ package natsstore
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -127,6 +128,7 @@ func hint(err error) string {
 		}
 		return ""
 	}
+	broken, _ := errors.AsType[*net.OpError](err) // the client shows each but a refusal, which is its ErrNoServers
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return "nothing answers: JetStream is off for the server or this account, the stream is gone, or the cluster has no leader now"
@@ -134,7 +136,7 @@ func hint(err error) string {
 		return "check user and password in the DSN, with %-escapes, or creds"
 	case errors.Is(err, nats.ErrPermissionViolation):
 		return "grant this user the subjects that the package documentation lists, or open the store with ReadOnly"
-	case errors.Is(err, nats.ErrNoServers):
+	case errors.Is(err, nats.ErrNoServers), broken != nil:
 		return "does a NATS server listen there? With TLS it is named tls://"
 	}
 	return ""

@@ -87,9 +87,9 @@ func TestOldServer(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	proxy := testserver.NewProxy(t, "127.0.0.1:1")
-	proxy.Down()
-	wantRefused(t, "nats://u:s3cr3t@"+proxy.Addr()+"?sync=always", nil, "does a NATS server listen there?", proxy.Addr())
+	for _, at := range []string{"127.0.0.1:1", "255.255.255.255:4222"} {
+		wantRefused(t, "nats://u:s3cr3t@"+at+"?sync=always", nil, "does a NATS server listen there?", at)
+	}
 }
 
 // accounts has users who may do everything, nothing with JetStream, look but not write,
