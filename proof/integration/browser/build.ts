@@ -25,7 +25,9 @@ export default function build(): () => void {
     execFileSync("scripts/npm-ci", ["web"], { cwd: root, stdio: "inherit" });
     execFileSync(process.execPath, ["examples/build.mjs", process.env.SEMEL_TEST_EXAMPLES], { cwd: join(root, "web"), stdio: "inherit" });
   }
-  execFileSync("scripts/npm-ci", ["proof/integration/browser/react18"], { cwd: root, stdio: "inherit" });
+  for (const folder of ["react18", ...process.env.SEMEL_LONG ? ["spa"] : []]) {
+    execFileSync("scripts/npm-ci", [`proof/integration/browser/${folder}`], { cwd: root, stdio: "inherit" });
+  }
   if (process.env.SEMEL_LONG && !process.env.SEMEL_TEST_SCRIPTS) {
     process.env.SEMEL_TEST_SCRIPTS = dir;
     execFileSync("go", ["test", "-c", "-o", join(dir, "fill-inbox"), "./cmd/semel/internal/command"], { cwd: root, stdio: "inherit" });

@@ -68,7 +68,6 @@ const said = (page: Page) => page.getByRole("listitem");
 
 /** Bundles the applications, serves them, takes their orders, and starts the gateway in front. */
 async function start(): Promise<Site> {
-  execFileSync(resolve(folder, "../../../../scripts/npm-ci"), [folder], { stdio: "inherit" });
   const bundles = new Map(names.map((name) => [name, execFileSync(resolve(folder, "../../../../web/node_modules/esbuild/bin/esbuild"), [
     join(folder, "apps", `${name}.ts`), "--bundle", "--format=esm", '--define:process.env.NODE_ENV="production"', "--define:__VUE_OPTIONS_API__=false",
     "--define:__VUE_PROD_DEVTOOLS__=false", "--define:__VUE_PROD_HYDRATION_MISMATCH_DETAILS__=false", "--log-level=warning",
