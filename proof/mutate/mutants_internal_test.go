@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMutantsAreFound: the text of every mutant is in its file once, and the
@@ -51,37 +51,60 @@ func declared(dir, test string) bool {
 	})
 }
 
-// TestTableIsComplete: the table of the guarantees has one row for each mutant, with a test of its own that failed and the seconds
+// TestTableIsComplete: noticed.md has a row for each mutant, with a test of its own that failed and the seconds
 // of that run, and no other rows.
 func TestTableIsComplete(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/guarantees.md")
+	page, err := os.ReadFile("noticed.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const hint = "run make mutate, and copy what it prints"
-	_, table, _ := strings.Cut(string(page), "\n| mechanism that was removed |")
+	const hint = "run make mutate MUTANT=…, which writes the rows"
+	_, table, _ := strings.Cut(string(page), tableHead)
 	runs := map[string][]string{}
 	for _, row := range regexp.MustCompile("(?m)^(\\| .+ \\| \\d+ \\| `[^`]+`) \\| (.*)$").FindAllStringSubmatch(table, -1) {
 		runs[row[1]] = append(runs[row[1]], row[2])
 	}
 	for _, m := range mutants() {
-		row := fmt.Sprintf("| %s | %d | `%s`", m.mechanism, m.promise, m.file)
+		row := m.rowHead()
 		found := runs[row]
 		delete(runs, row)
 		if len(found) != 1 {
-			t.Errorf("docs/guarantees.md has %d rows %q, want one (%s)", len(found), row, hint)
+			t.Errorf("noticed.md has %d rows %q, want one (%s)", len(found), row, hint)
 			continue
 		}
 		test, seconds, _ := strings.Cut(strings.TrimSuffix(found[0], " |"), "` | ")
 		if _, err := strconv.ParseFloat(seconds, 64); err != nil || !slices.ContainsFunc(m.tests, func(name string) bool {
 			return strings.HasPrefix(test+"/", "`"+name+"/")
 		}) {
-			t.Errorf("docs/guarantees.md: row %q has %q, want one of %v and its seconds (%s)", row, found[0], m.tests, hint)
+			t.Errorf("noticed.md: row %q has %q, want one of %v and its seconds (%s)", row, found[0], m.tests, hint)
 		}
 	}
 	for row := range runs {
-		t.Errorf("docs/guarantees.md: no mutant belongs to row %q", row)
+		t.Errorf("noticed.md: no mutant belongs to row %q (%s)", row, hint)
+	}
+}
+
+// TestKeep: what was noticed gets its row in the order of mutants.txt, what was not keeps the one it had, and no row stays of a
+// mutant that is gone.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "noticed.md")
+	all := mutants()[:3]
+	was := "# Page\n\n" + tableHead + all[2].rowHead() + " | `TestOld` | 3.0 |\n| gone | 1 | `gone.go` | `TestGone` | 1.0 |\n" + all[1].rowHead() + " | `TestOld` | 2.0 |\n"
+	if err := os.WriteFile(file, []byte(was), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep(file, []result{
+		{mutant: all[0], failed: []string{"TestNew"}, took: time.Second}, {mutant: all[1], failed: []string{"TestNew"}, took: time.Second},
+		{mutant: all[2], err: os.ErrInvalid},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	want := "# Page\n\n" + tableHead + all[0].rowHead() + " | `TestNew` | 1.0 |\n" + all[1].rowHead() + " | `TestNew` | 1.0 |\n" + all[2].rowHead() + " | `TestOld` | 3.0 |\n"
+	if err != nil || string(text) != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, text, want)
 	}
 }
 

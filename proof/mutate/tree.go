@@ -23,11 +23,10 @@ type tree struct{ dir string }
 
 // copyTree copies what git knows of the tree, and what it does not ignore.
 func copyTree(ctx context.Context, to string) (*tree, error) {
-	root, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
+	from, err := repository(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("find the tree (mutate runs in a git work tree): %w", err)
+		return nil, err
 	}
-	from := strings.TrimSpace(string(root))
 	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = from
 	names, err := list.Output()
@@ -40,6 +39,14 @@ func copyTree(ctx context.Context, to string) (*tree, error) {
 		}
 	}
 	return &tree{dir: to}, nil
+}
+
+func repository(ctx context.Context) (string, error) {
+	root, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the tree (mutate runs in a git work tree): %w", err)
+	}
+	return strings.TrimSpace(string(root)), nil
 }
 
 func copyFile(from, to string) error {
