@@ -36,7 +36,7 @@ for (const [name, mode] of ways) {
     site.mode = "answered";
     await expect(async () => {
       await page.goto(`${site.url}/page.html`);
-      await expect(heading(page)).toHaveText("page 2, script 2", { timeout: 1000 });
+      await expect(heading(page)).toHaveText("page 2, script 2", { timeout: 10_000 });
     }).toPass();
   });
 }
