@@ -184,10 +184,13 @@ func (c *Claim) settleBy(s Settlement, record func(Settlement, time.Time) error,
 	if err == nil && s.State == StateReleased && !c.unbounded {
 		core.quota.Forget(c.scope)
 	}
+	if err == nil && s.told() == StateFailed {
+		noteFailed(&c.ctx)
+	}
 	c.end(context.Canceled)
 	if hook := core.trace.Settled; hook != nil {
 		hook(&c.ctx, SettleInfo{
-			Digest: c.digest, Scope: c.scope, State: s.State, Fence: c.fence, Kept: s.Kept,
+			Digest: c.digest, Scope: c.scope, State: s.told(), Fence: c.fence, Kept: s.Kept,
 			Bytes: len(s.Outcome), Held: began.Sub(c.clock.Began), Took: time.Since(began), Err: err,
 		})
 	}

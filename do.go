@@ -8,6 +8,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/mark"
+	"github.com/semel-dev/semel/internal/verdict"
 )
 
 // Do executes fn once for the key, and gives every later caller its result:
@@ -98,11 +99,20 @@ func settleError(claim *Claim, err error) error {
 		if err != nil {
 			return claim.CompleteWithout(nil)
 		}
-		return claim.Complete(outcome, nil)
+		return claim.Complete(outcome, failedSummary(note))
 	case marked == StateUnknown, marked != StateReleased && (mark.Open(err) || claim.guard.policy.UnknownOnError):
 		return claim.Unknown(note)
 	}
 	return claim.Release(note)
+}
+
+// failedSummary takes the place of a final error that is not kept: operators still see that the work failed, and how.
+func failedSummary(note string) []byte {
+	summary, err := envelope.OfError(verdict.CutNote(note, MaxNoteBytes))
+	if err != nil {
+		return nil
+	}
+	return summary
 }
 
 // markedError is an error that says how to settle the claim of the work that

@@ -108,7 +108,7 @@ func settleTxError(claim *TxClaim, err error) (again bool, settleErr error) {
 		if jsonErr != nil {
 			return false, claim.Rollback(note)
 		}
-		err := claim.Final(outcome, nil)
+		err := claim.Final(outcome, failedSummary(note))
 		return errors.Is(err, ErrLost), err // another attempt has the answer
 	case marked == StateUnknown:
 		return false, claim.Unknown(note)

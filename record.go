@@ -26,6 +26,13 @@ const (
 	StateUnknown
 	// StateCancelled: it must not happen; a tombstone that stops a late original.
 	StateCancelled
+	// StateFailed: it ended with a final error ([MarkFinal], or a flow that failed), which is the
+	// recorded answer. A store keeps it as StateCompleted, and so do [Record] and [Settlement];
+	// [SettleInfo], operators and pages tell it from the answer.
+	StateFailed
+	// StateUnreadable: it completed or failed, and the recorded answer that says which cannot be
+	// decrypted. It is for operators and pages only, as StateFailed is.
+	StateUnreadable
 )
 
 // String returns the word that SQL, JSON and logs use.
@@ -43,6 +50,10 @@ func (s State) String() string {
 		return "unknown"
 	case StateCancelled:
 		return "cancelled"
+	case StateFailed:
+		return "failed"
+	case StateUnreadable:
+		return "unreadable"
 	}
 	return "invalid"
 }

@@ -107,7 +107,7 @@ func (s *Settlement) Validate() error {
 	case StateReleased:
 		return nil
 	case StateCompleted, StateUnknown, StateCancelled:
-	case StateAbsent, StateClaimed:
+	case StateAbsent, StateClaimed, StateFailed, StateUnreadable:
 		return fmt.Errorf("semel: a claim cannot be settled as %v", s.State)
 	default:
 		return fmt.Errorf("semel: unknown state %d", s.State)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/outcomelog"
 )
@@ -48,7 +49,7 @@ type BeginInfo struct {
 type SettleInfo struct {
 	Digest Digest        // of the key
 	Scope  string        // of the key
-	State  State         // what the claim was settled as
+	State  State         // what the claim was settled as; StateFailed for a final error
 	Fence  Fence         // of the claim
 	Kept   bool          // the outcome is the whole answer
 	Bytes  int           // of the outcome
@@ -94,6 +95,22 @@ func (t *Trace) fillNote(ctx context.Context, s *Settlement) {
 	if t.Note != nil && s.State == StateCompleted && s.Note == "" {
 		s.Note = verdict.CutNote(t.Note(ctx), MaxNoteBytes)
 	}
+}
+
+// told is the state of a settlement for people: its outcome is plain.
+func (s *Settlement) told() State {
+	if s.State == StateCompleted && envelope.Failed(s.Outcome) {
+		return StateFailed
+	}
+	return s.State
+}
+
+// noteFailed tells the door of the request that ctx belongs to, if there is one, that work under it failed for good. What a
+// guard in the database said before about a rule stays.
+func noteFailed(ctx context.Context) {
+	note := outcomelog.NoteFrom(ctx)
+	_, rule, fields := note.Said()
+	note.Say(outcomelog.Failed, rule, fields)
 }
 
 func (a *attempt) info(rec *Record, err error) BeginInfo {

@@ -335,9 +335,12 @@ func (c *TxClaim) end(recorded bool) {
 }
 
 func (c *TxClaim) tell(s Settlement, size int, began time.Time, err error) {
+	if err == nil && s.told() == StateFailed {
+		noteFailed(&c.ctx)
+	}
 	if hook := c.guard.core.trace.Settled; hook != nil {
 		hook(&c.ctx, SettleInfo{
-			Digest: c.params.Digest, Scope: c.key.Scope, State: s.State, Fence: c.rec.Fence, Kept: s.Kept,
+			Digest: c.params.Digest, Scope: c.key.Scope, State: s.told(), Fence: c.rec.Fence, Kept: s.Kept,
 			Bytes: size, Held: began.Sub(c.won), Took: time.Since(began), Err: err,
 		})
 	}

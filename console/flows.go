@@ -2,12 +2,14 @@ package console
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
+	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 )
@@ -88,7 +90,7 @@ func (c *Console) flows(k *call) {
 			if p.Parked {
 				s.States = []semel.State{semel.StateUnknown}
 			}
-			s.Bare = true // neither name nor state of a flow is in its outcome
+			s.Bare = true // most records are none; failed ones are told from completed ones below
 			at, err := c.records.List(ctx, s, func(rec *semel.Record) error {
 				if strings.HasPrefix(rec.Scope, verdict.FlowScopes) {
 					p.Flows = append(p.Flows, viewFlow(rec))
@@ -98,11 +100,37 @@ func (c *Console) flows(k *call) {
 			return len(p.Flows), at, err
 		})
 	}
+	if err == nil {
+		err = c.readEnds(k, &p)
+	}
 	if err != nil {
 		c.storeFailed(k, err)
 		return
 	}
 	c.show(k, http.StatusOK, "flows", "Flows", p)
+}
+
+// readEnds reads how the completed flows of a page ended, which their outcomes tell.
+func (c *Console) readEnds(k *call, p *flowsPage) error {
+	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
+	defer cancel()
+	kept := p.Flows[:0]
+	for _, f := range p.Flows {
+		if f.State == semel.StateCompleted.String() {
+			rec, err := c.guard.Store().Lookup(ctx, must.Get(semel.ParseDigest(f.Digest)))
+			switch {
+			case errors.Is(err, semel.ErrNotFound): // it has expired since
+				continue
+			case err != nil:
+				return err
+			}
+			_ = operatorview.Reveal(c.guard, &rec) // an unreadable answer is shown as such
+			f = viewFlow(&rec)
+		}
+		kept = append(kept, f)
+	}
+	p.Flows = kept
+	return nil
 }
 
 func viewFlow(rec *semel.Record) flowRow {

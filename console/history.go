@@ -166,7 +166,7 @@ func measure(at time.Time, c Counts) reading {
 	m := reading{at: at, claim: c.Claim, settle: c.Settle, tally: tally{
 		Waited: c.Waited, Lost: c.Lost, Open: c.Settled[semel.StateUnknown.String()],
 	}}
-	for _, state := range []semel.State{semel.StateCompleted, semel.StateCancelled, semel.StateUnknown} {
+	for _, state := range []semel.State{semel.StateCompleted, semel.StateFailed, semel.StateCancelled, semel.StateUnknown} {
 		m.tally.Records += c.Settled[state.String()]
 	}
 	for outcome, n := range c.Requests {

@@ -32,7 +32,7 @@ type logPage struct {
 // keptOutcomes are those that can be searched for, in the order of the form.
 func keptOutcomes() []outcomelog.Outcome {
 	return []outcomelog.Outcome{
-		outcomelog.Created, outcomelog.ReturnedExisting, outcomelog.Rejected, outcomelog.Unknown, outcomelog.Released, outcomelog.RolledBack,
+		outcomelog.Created, outcomelog.ReturnedExisting, outcomelog.Rejected, outcomelog.Failed, outcomelog.Unknown, outcomelog.Released, outcomelog.RolledBack,
 		outcomelog.NotStored, outcomelog.Unprotected,
 	}
 }

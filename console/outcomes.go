@@ -25,6 +25,8 @@ func meaning(o outcomelog.Outcome) sense {
 		return sense{asRan, "the request ran, and its answer was recorded"}
 	case outcomelog.Rejected:
 		return sense{asRan, "the application or the database refused it"}
+	case outcomelog.Failed:
+		return sense{asRan, "its work failed for good, and repetitions get the same error"}
 	case outcomelog.Released, outcomelog.RolledBack:
 		return sense{asRan, "it ran without an effect; a retry runs again"}
 	case outcomelog.NotStored:

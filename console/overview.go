@@ -39,6 +39,7 @@ type overviewPage struct {
 // share counts the newest records of a state.
 type share struct {
 	State string
+	Label string
 	Count int
 }
 
@@ -103,7 +104,15 @@ func (c *Console) ask(ctx context.Context, p *overviewPage) error {
 	})
 	p.Examined = progress.Examined
 	for _, state := range operatorview.SearchStates() {
-		p.Newest = append(p.Newest, share{state.String(), counts[state.String()]})
+		one := share{state.String(), state.String(), counts[state.String()]}
+		switch state {
+		case semel.StateFailed, semel.StateUnreadable: // their answers are not read here
+			continue
+		case semel.StateCompleted:
+			one.Label = "completed or failed"
+		case semel.StateAbsent, semel.StateClaimed, semel.StateReleased, semel.StateUnknown, semel.StateCancelled:
+		}
+		p.Newest = append(p.Newest, one)
 	}
 	return err
 }

@@ -192,6 +192,10 @@ func became(rec *semel.Record) string {
 			return "it happened, and attempts get the answer " + strconv.Itoa(r.Status)
 		}
 		return "it happened"
+	case semel.StateFailed:
+		return "it failed for good, and attempts get the error"
+	case semel.StateUnreadable:
+		return "it happened or failed: the answer cannot be decrypted, and attempts are refused"
 	case semel.StateCancelled:
 		return "it was cancelled, and attempts are refused"
 	case semel.StateUnknown:

@@ -14,6 +14,7 @@ import (
 type Failed struct { //nolint:errname // the word for a flow, which is also an answer.
 	Flow   string   `json:"flow"`
 	Reason string   `json:"reason"`
+	Step   string   `json:"step,omitempty"`   // the one whose final error the function returned; empty for an error of its own
 	Undone []string `json:"undone,omitempty"` // the steps that were undone, the last one first
 }
 

@@ -31,16 +31,17 @@ type Run struct {
 	mu      sync.Mutex // guards the fields below
 	running bool       // a step is
 	names   map[string]bool
-	number  int             // of the last step that was begun
-	behind  semel.Key       // of the record that was settled before the present step began
-	done    []*runStep      // in their order
-	open    error           // the first step that did not end: *Unfinished or *Parked
-	sealing bool            // undoing may have begun
-	undoing bool            // an attempt before has begun to undo
-	stopped bool            // a step was not begun and has a tombstone, because the flow is late or undone
-	replays bool            // a step was recorded before
-	result  json.RawMessage // of the step that ended the flow
-	settled json.RawMessage // the flow's answer, which was committed with that step
+	number  int                          // of the last step that was begun
+	behind  semel.Key                    // of the record that was settled before the present step began
+	done    []*runStep                   // in their order
+	open    error                        // the first step that did not end: *Unfinished or *Parked
+	sealing bool                         // undoing may have begun
+	undoing bool                         // an attempt before has begun to undo
+	stopped bool                         // a step was not begun and has a tombstone, because the flow is late or undone
+	replays bool                         // a step was recorded before
+	result  json.RawMessage              // of the step that ended the flow
+	settled json.RawMessage              // the flow's answer, which was committed with that step
+	failed  map[*semel.FinalError]string // the names of the steps that failed
 
 	returns reflect.Type // the flow's result
 }
@@ -127,6 +128,10 @@ func (r *Run) do(s *runStep) error {
 		return r.open
 	case end.final != nil:
 		r.stopped = r.stopped || end.late
+		if r.failed == nil {
+			r.failed = map[*semel.FinalError]string{}
+		}
+		r.failed[end.final] = s.name
 		return end.final
 	}
 	r.done = append(r.done, s)

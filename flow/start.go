@@ -223,7 +223,7 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 	case r.stopped:
 		failed.Reason = errLate.Error()
 	case markOf(err) == semel.StateCompleted:
-		failed.Reason = cut(err)
+		failed.Reason, failed.Step = cut(err), r.failedStep(err)
 	case r.late:
 		failed.Reason = fmt.Sprintf("%v, and it could not go on: %s", errLate, cut(err))
 	case r.untouched():
@@ -235,6 +235,12 @@ func (d *Definition[In, Out]) execute(r *Run, input json.RawMessage) (json.RawMe
 		return nil, err
 	}
 	return json.Marshal(recordedAnswer[Out]{Version: answerVersion, Failed: failed})
+}
+
+// failedStep returns the name of the step whose final error it is; "" if it is the function's own.
+func (r *Run) failedStep(err error) string {
+	final, _ := errors.AsType[*semel.FinalError](err)
+	return r.failed[final]
 }
 
 const answerVersion = 1

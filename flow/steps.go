@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -18,7 +20,7 @@ const missingSteps = 8
 
 // Step is the record of one step of a flow.
 type Step struct {
-	Name   string // as the flow's function names it; empty as long as no result is recorded
+	Name   string // as the flow's function names it; empty where neither its own record nor that of the flow has it
 	Number int    // 1 for the first
 	Undo   bool   // it undoes the step of that number
 	Record semel.Record
@@ -59,7 +61,44 @@ func Steps(ctx context.Context, guard *semel.Guard, flow *semel.Record) ([]Step,
 			return nil, err
 		}
 	}
+	nameOpen(steps, flow)
+	for i := range undone {
+		if at := slices.IndexFunc(steps, func(s Step) bool { return s.Number == undone[i].Number }); undone[i].Name == "" && steps[at].Name != "" {
+			undone[i].Name = undoPrefix + steps[at].Name
+		}
+	}
 	return append(steps, undone...), nil
+}
+
+// nameOpen names the last step that has no result: the flow's record says at which step it failed, or where it waits.
+func nameOpen(steps []Step, flow *semel.Record) {
+	name := openStep(flow.Note)
+	if failed, ok := envelope.FailureOf(flow.Outcome, maxMessage); ok {
+		name = failed.Step
+	}
+	for i := len(steps) - 1; i >= 0 && name != ""; i-- {
+		switch s := &steps[i]; s.Name {
+		case name:
+			return
+		case "":
+			s.Name = name
+			return
+		}
+	}
+}
+
+// openStep returns the step that the note of an open flow names: it is the text of [Parked] or [Unfinished].
+func openStep(note string) string {
+	_, rest, _ := strings.Cut(note, "step ")
+	quoted, err := strconv.QuotedPrefix(rest)
+	if err != nil || !strings.HasPrefix(note, "flow ") {
+		return ""
+	}
+	name, _ := strconv.Unquote(quoted) // it is quoted
+	if strings.HasPrefix(name, undoPrefix) {
+		return ""
+	}
+	return name
 }
 
 // Outcome returns a result as the record of a flow or a step keeps it, for an operator

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
@@ -16,6 +17,8 @@ const (
 	outcomePage = 20
 	// maxRead bounds the records that a bounded search reads and may not show.
 	maxRead = 2000
+	// maxReadBytes bounds their outcomes.
+	maxReadBytes = 16 << 20
 )
 
 // Search says which records an operator wants to see.
@@ -24,8 +27,10 @@ type Search struct {
 	Scope, Name string        // empty for any; the audit trail is shown to who asks for its scope only
 	After       string        // the cursor where to continue, or empty
 	Limit       int           // how many to show, 0 for all
-	Bare        bool          // leave their outcomes out, and so read more of them at once
-	Examine     int           // how many of the store's records to look at, 0 for all
+	// Bare leaves their outcomes out, and so reads more of them at once. A failed or unreadable record then counts as
+	// completed; a search for failed or unreadable ones reads outcomes nevertheless.
+	Bare    bool
+	Examine int // how many of the store's records to look at, 0 for all
 }
 
 // Progress reports how far a search went.
@@ -45,10 +50,10 @@ func (r *Records) List(ctx context.Context, s Search, show func(*semel.Record) e
 	}
 	params := s.params()
 	most := outcomePage
-	if s.Bare {
+	if !params.Outcomes {
 		most = semel.MaxListLimit
 	}
-	for shown, read, spent := 0, 0, 0; ; {
+	for shown, read, spent, bytes := 0, 0, 0, 0; ; {
 		params.Limit = most
 		if s.Limit > 0 {
 			params.Limit = min(most, s.Limit-shown)
@@ -60,7 +65,7 @@ func (r *Records) List(ctx context.Context, s Search, show func(*semel.Record) e
 		if err != nil {
 			return p, fmt.Errorf("list records: %w", err)
 		}
-		n, err := s.give(page.Records, show)
+		n, size, err := r.give(&s, page.Records, show)
 		if err != nil {
 			return p, err
 		}
@@ -68,52 +73,83 @@ func (r *Records) List(ctx context.Context, s Search, show func(*semel.Record) e
 		if len(page.Records) == params.Limit {
 			cost = page.Examined
 		}
-		shown, read, spent = shown+n, read+len(page.Records), spent+cost
+		shown, read, spent, bytes = shown+n, read+len(page.Records), spent+cost, bytes+size
 		p = Progress{Examined: p.Examined + page.Examined, Next: page.Next, Unordered: p.Unordered || page.Unordered}
 		params.After = page.Next
 		enough := s.Limit > 0 && shown >= s.Limit
-		far := s.Examine > 0 && (spent >= s.Examine || read >= maxRead)
+		far := s.Examine > 0 && (spent >= s.Examine || read >= maxRead || bytes >= maxReadBytes)
 		if page.Next == "" || enough || far {
 			return p, nil
 		}
 	}
 }
 
-// give shows the records that match, and returns their number.
-func (s *Search) give(records []semel.Record, show func(*semel.Record) error) (n int, err error) {
+// give shows the records that match, and returns their number, and how large the outcomes of all of them are.
+func (r *Records) give(s *Search, records []semel.Record, show func(*semel.Record) error) (n, size int, err error) {
 	for i := range records {
-		if !s.shows(&records[i]) {
+		size += len(records[i].Outcome)
+		if !r.wanted(s, &records[i]) {
 			continue
 		}
 		if err := show(&records[i]); err != nil {
-			return n, err
+			return n, size, err
 		}
 		n++
 	}
-	return n, nil
+	return n, size, nil
 }
 
 // params asks the store for a page of what may be wanted.
 func (s *Search) params() semel.ListParams {
-	p := semel.ListParams{Scope: s.Scope, Name: s.Name, After: s.After, Outcomes: !s.Bare, States: slices.Clone(s.States)}
-	if slices.Contains(p.States, semel.StateUnknown) && !slices.Contains(p.States, semel.StateClaimed) {
-		p.States = append(p.States, semel.StateClaimed) // lapsed ones count as unknown
+	p := semel.ListParams{Scope: s.Scope, Name: s.Name, After: s.After, Outcomes: !s.Bare}
+	add := func(state semel.State) {
+		if !slices.Contains(p.States, state) {
+			p.States = append(p.States, state)
+		}
+	}
+	for _, state := range s.States {
+		switch state {
+		case semel.StateUnknown:
+			add(state)
+			add(semel.StateClaimed) // lapsed ones count as unknown
+		case semel.StateFailed, semel.StateUnreadable:
+			add(semel.StateCompleted)
+			p.Outcomes = true // which tell them apart
+		case semel.StateAbsent, semel.StateClaimed, semel.StateCompleted, semel.StateReleased, semel.StateCancelled:
+			add(state)
+		}
 	}
 	return p
 }
 
-// shows reports whether a record that the store returned is wanted.
-func (s *Search) shows(rec *semel.Record) bool {
-	if len(s.States) > 0 && !slices.Contains(s.States, State(rec)) {
+// wanted reports whether a record that the store returned is wanted.
+func (r *Records) wanted(s *Search, rec *semel.Record) bool {
+	if rec.Scope == verdict.AuditScope && s.Scope != verdict.AuditScope {
 		return false
 	}
-	return rec.Scope != verdict.AuditScope || s.Scope == verdict.AuditScope
+	if len(s.States) == 0 {
+		return true
+	}
+	if revealed := *rec; r.guard.Reveal(&revealed) == nil {
+		rec = &revealed
+	}
+	return slices.Contains(s.States, State(rec))
 }
 
-// State returns the state of the record, in which a lapsed claim is unknown.
+// State returns the state of the record, in which a lapsed claim is unknown. Of a completed record, the outcome tells
+// whether its work failed for good ([semel.StateFailed]): decrypt it first ([semel.Guard.Reveal]). While it is encrypted, the
+// record is [semel.StateUnreadable]. Without its outcome ([Search.Bare]), the record is completed.
 func State(rec *semel.Record) semel.State {
-	if rec.Lapsed() {
+	switch {
+	case rec.Lapsed():
 		return semel.StateUnknown
+	case rec.State != semel.StateCompleted:
+		return rec.State
+	case envelope.Failed(rec.Outcome):
+		return semel.StateFailed
 	}
-	return rec.State
+	if _, sealed := semel.SealedWith(rec.Outcome); sealed {
+		return semel.StateUnreadable
+	}
+	return semel.StateCompleted
 }

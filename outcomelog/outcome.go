@@ -23,6 +23,8 @@ const (
 	ReturnedExisting Outcome = "returned-existing"
 	// Rejected: the application or the database refused it.
 	Rejected Outcome = "rejected"
+	// Failed: it was refused, and work under it ended with a final error, which its record keeps.
+	Failed Outcome = "failed"
 	// Released: it ran without an effect; a retry runs again.
 	Released Outcome = "released"
 	// RolledBack: it ran, and the database undid it; a retry runs again.

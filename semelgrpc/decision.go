@@ -41,6 +41,8 @@ func (d *Decision) Event() outcomelog.Event {
 	switch {
 	case d.Outcome == outcomelog.Replayed && d.Waited > 0:
 		e.Outcome = outcomelog.Merged
+	case ran && d.Code != codes.OK && d.Said == outcomelog.Failed:
+		e.Outcome = outcomelog.Failed
 	case ran && d.Code != codes.OK:
 		e.Outcome = outcomelog.Rejected
 	case ran && d.Said == outcomelog.ReturnedExisting:

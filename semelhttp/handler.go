@@ -416,7 +416,8 @@ func (ex *exchange) tell() {
 }
 
 // Event is the decision in the one shape that all doors log creates in. What a guard in the database noted under the handler's
-// context is part of it: the rule and its fields, and that an answer below 400 returned what was there already. To be called from
+// context is part of it: the rule and its fields, and that an answer below 400 returned what was there already. An answer from 400 on is failed, not
+// rejected, where work under the handler ended with a final error ([semel.MarkFinal], a flow that failed). To be called from
 // OnDecision:
 //
 //	OnDecision: func(ctx context.Context, d semelhttp.Decision) { sink(ctx, d.Event()) }
@@ -431,6 +432,8 @@ func (d *Decision) Event() outcomelog.Event {
 	switch {
 	case d.Outcome == outcomelog.Replayed && d.Waited > 0:
 		e.Outcome = outcomelog.Merged
+	case ran && d.Status >= http.StatusBadRequest && d.Said == outcomelog.Failed:
+		e.Outcome = outcomelog.Failed
 	case ran && d.Status >= http.StatusBadRequest:
 		e.Outcome = outcomelog.Rejected
 	case ran && d.Said == outcomelog.ReturnedExisting:

@@ -35,7 +35,7 @@ func newInstruments(meter metric.Meter) *instruments {
 	} {
 		i.results[result] = option("semel.result", string(result))
 	}
-	for _, state := range []semel.State{semel.StateCompleted, semel.StateReleased, semel.StateUnknown, semel.StateCancelled} {
+	for _, state := range []semel.State{semel.StateCompleted, semel.StateFailed, semel.StateReleased, semel.StateUnknown, semel.StateCancelled} {
 		i.states[state] = option("semel.state", state.String())
 	}
 	return i

@@ -98,9 +98,9 @@ func (a *API) problemOf(ctx context.Context, c *call, err error) *refusal {
 			"Nothing was done. Its holder has the claim until the time in Retry-After, unless it renews it. Look again then.").
 			after(max(time.Second, decided.RetryAfter))
 	case errors.As(err, &decided) && errors.Is(err, semel.ErrSettled) && decided.Record != nil:
-		refused = refuse(http.StatusConflict, "settled", "It is settled already",
-			fmt.Sprintf("Nothing was done. The record is %v, and that is final.", decided.Record.State))
-		refused.Extra = map[string]any{"state": decided.Record.State.String()}
+		state := a.view(new(*decided.Record)).State
+		refused = refuse(http.StatusConflict, "settled", "It is settled already", "Nothing was done. The record is "+state+", and that is final.")
+		refused.Extra = map[string]any{"state": state}
 	case errors.Is(err, semel.ErrCursor):
 		refused = badField(paramAfter, "%q must be the \"next\" of the previous page", paramAfter)
 	case errors.Is(err, semel.ErrClosed):

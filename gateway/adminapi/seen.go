@@ -78,6 +78,7 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	if err != nil {
 		return 0, fmt.Errorf("look up record: %w", err)
 	}
+	_ = operatorview.Reveal(a.guard, &rec) // the state is as it was shown
 	refused := &semel.Error{Op: "verdict", Digest: digest, Record: &rec, Err: semel.ErrSettled}
 	switch {
 	case rec.State == semel.StateCancelled:

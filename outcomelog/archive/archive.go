@@ -139,7 +139,7 @@ func (a *Archive) Close() error {
 // kept reports whether events of this outcome are kept: those of requests that ran.
 func kept(o outcomelog.Outcome) bool {
 	switch o { //nolint:exhaustive // the others are repetitions, or did not run.
-	case outcomelog.Created, outcomelog.ReturnedExisting, outcomelog.Rejected, outcomelog.Unknown, outcomelog.Executed,
+	case outcomelog.Created, outcomelog.ReturnedExisting, outcomelog.Rejected, outcomelog.Failed, outcomelog.Unknown, outcomelog.Executed,
 		outcomelog.NotStored, outcomelog.Unprotected, outcomelog.Released, outcomelog.RolledBack:
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/envelope"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -16,7 +17,7 @@ type Record struct {
 	Digest      string      `json:"digest"`
 	Scope       string      `json:"scope"` // empty where keys are hidden
 	Name        string      `json:"name"`
-	State       string      `json:"state"`  // claimed, completed, unknown, cancelled or released
+	State       string      `json:"state"`  // claimed, completed, failed, unreadable, unknown, cancelled or released
 	Lapsed      bool        `json:"lapsed"` // unknown because the holder ended without an answer
 	Attempt     int         `json:"attempt"`
 	Fence       semel.Fence `json:"fence"`
@@ -29,6 +30,25 @@ type Record struct {
 	Kept        bool        `json:"kept"` // the whole answer is stored
 	Note        string      `json:"note,omitempty"`
 	Outcome     *Outcome    `json:"outcome,omitempty"`
+	Failure     *Failure    `json:"failure,omitempty"` // of a failed one
+}
+
+// maxErrorBytes bounds the words of a final error.
+const maxErrorBytes = 1 << 10
+
+// Failure is a final error in JSON. Its fields are a contract, as those of [Record] are.
+type Failure struct {
+	Error  string   `json:"error"`            // its words, at most 1 KiB
+	Step   string   `json:"step,omitempty"`   // of a flow: the step that failed
+	Undone []string `json:"undone,omitempty"` // of a flow: the steps that were undone, the last one first
+}
+
+func viewFailure(rec *semel.Record) *Failure {
+	f, ok := envelope.FailureOf(rec.Outcome, maxErrorBytes)
+	if !ok || rec.State != semel.StateCompleted {
+		return nil
+	}
+	return &Failure{f.Message, f.Step, f.Undone}
 }
 
 // ViewRecord returns the record as JSON shows it.
@@ -39,13 +59,13 @@ func ViewRecord(rec *semel.Record) Record {
 		Fingerprint: hex.EncodeToString(rec.Fingerprint[:]),
 		ClaimedAt:   Time(rec.ClaimedAt), SettledAt: Time(rec.SettledAt),
 		LeaseUntil: Time(rec.LeaseUntil), ExpiresAt: Time(rec.ExpiresAt), ReadAt: Time(rec.ReadAt),
-		Kept: rec.Kept, Note: rec.Note, Outcome: viewOutcome(rec),
+		Kept: rec.Kept, Note: rec.Note, Outcome: viewOutcome(rec), Failure: viewFailure(rec),
 	}
 }
 
 // SearchStates returns the states that can be searched for.
 func SearchStates() []semel.State {
-	return []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateUnknown, semel.StateCancelled}
+	return []semel.State{semel.StateClaimed, semel.StateCompleted, semel.StateFailed, semel.StateUnreadable, semel.StateUnknown, semel.StateCancelled}
 }
 
 // ParseState returns the state of that name, if it can be searched for.

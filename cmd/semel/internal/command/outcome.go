@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
 )
 
@@ -11,7 +12,10 @@ import (
 func outcomeText(rec *semel.Record) string {
 	r := operatorview.ReadOutcome(rec)
 	key, encrypted := semel.SealedWith(rec.Outcome)
+	failed := operatorview.ViewRecord(rec).Failure
 	switch {
+	case failed != nil:
+		return cli.PlainLine(shortened(failed.Error))
 	case encrypted:
 		return "encrypted with key " + key
 	case r == nil && rec.State != semel.StateCompleted:
@@ -24,6 +28,15 @@ func outcomeText(rec *semel.Record) string {
 		return fmt.Sprintf("%d, body not kept", r.Status)
 	}
 	return fmt.Sprintf("%d, %s", r.Status, size(len(r.Body)))
+}
+
+// shortened cuts a text for a column.
+func shortened(text string) string {
+	const most = 60
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
 }
 
 // size formats a number of bytes for people.

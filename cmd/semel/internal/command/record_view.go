@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 )
 
 // digestShown limits the printed digits of a digest: enough to identify one record among millions.
@@ -11,5 +12,5 @@ func stateText(rec *semel.Record) string {
 	if rec.Lapsed() {
 		return "unknown (lapsed)"
 	}
-	return rec.State.String()
+	return operator.State(rec).String()
 }

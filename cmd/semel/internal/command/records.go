@@ -40,6 +40,9 @@ A record holds the state of one intent, which is one of
 
   claimed    a holder is executing it now
   completed  it happened; retries get the recorded answer
+  failed     it failed for good; retries get the recorded error
+  unreadable it completed or failed, and the recorded answer cannot be decrypted:
+             give the key with --outcome-keys
   unknown    it may or may not have happened; retries are refused until you find
              out and settle it with "semel records resolve". A holder that ended
              without an answer leaves a lapsed claim: unknown (lapsed)
@@ -135,7 +138,7 @@ func explain(err error) error {
 		return cli.Found(fmt.Errorf("record %.12s is being executed now; its holder has it for %s more unless it renews (check again later with: semel records show %.12s)",
 			refused.Digest, span(refused.RetryAfter), refused.Digest))
 	case errors.Is(err, semel.ErrSettled) && errors.As(err, &refused) && refused.Record != nil:
-		return cli.Found(fmt.Errorf("record %.12s is already %s; that is final", refused.Digest, refused.Record.State))
+		return cli.Found(fmt.Errorf("record %.12s is already %s; that is final", refused.Digest, operator.State(refused.Record)))
 	case errors.Is(err, semel.ErrKeyInvalid), errors.Is(err, semel.ErrScopeMissing):
 		return cli.Usage(err)
 	}

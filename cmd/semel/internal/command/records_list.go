@@ -102,7 +102,7 @@ the fields examined and next.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.states, "state", nil, "only records in this `state` (claimed, completed, unknown, cancelled); can be repeated")
+	flags.StringSliceVar(&f.states, "state", nil, "only records in this `state` (claimed, completed, failed, unreadable, unknown, cancelled); can be repeated")
 	flags.StringVar(&f.scope, "scope", "", "only records of this `scope`")
 	flags.StringVar(&f.name, "name", "", "only records of this `name`")
 	flags.IntVar(&f.limit, "limit", 100, "list at most `n` records; 0 for all")

@@ -120,6 +120,9 @@ func describeSteps(steps []flow.Step) string {
 			name = cli.OrDash(strings.TrimPrefix(s.Name, "undo ")) + ", undone"
 		}
 		fmt.Fprintf(&b, "%-12s %s  %s  %s\n", fmt.Sprintf("step %d", s.Number), s.Record.Digest.String()[:digestShown], stateText(&s.Record), cli.Plain(name))
+		if failed := operatorview.ViewRecord(&s.Record).Failure; failed != nil {
+			note = failed.Error
+		}
 		if note != "" {
 			fmt.Fprintf(&b, "%-12s %s\n", "", cli.Plain(note))
 		}
@@ -153,7 +156,13 @@ func describe(rec *semel.Record) string {
 	}
 	fact("settled", operatorview.Time(rec.SettledAt))
 	fact("expires", operatorview.Time(rec.ExpiresAt)+", in "+span(rec.RetentionLeft()))
-	if rec.State == semel.StateCompleted {
+	view := operatorview.ViewRecord(rec)
+	switch {
+	case view.Failure != nil:
+		fact("error", view.Failure.Error)
+		fact("failed step", view.Failure.Step)
+		fact("undone", strings.Join(view.Failure.Undone, ", "))
+	case rec.State == semel.StateCompleted:
 		fact("answer", outcomeText(rec))
 	}
 	if r := operatorview.ReadOutcome(rec); r != nil {
