@@ -426,7 +426,7 @@ func TestSteps(t *testing.T) {
 	for _, step := range steps {
 		got = append(got, fmt.Sprintf("%d %s %s", step.Number, step.Name, step.Record.State))
 	}
-	if want := []string{"1 insert order completed", "2 take stock completed", "3  unknown"}; !slices.Equal(got, want) {
+	if want := []string{"1 insert order completed", "2 take stock completed", "3 charge unknown"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.charged = func() error { return semel.MarkFinal(errDown) }

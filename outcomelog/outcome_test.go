@@ -19,10 +19,10 @@ import (
 func TestWordsOfDoors(t *testing.T) {
 	t.Parallel()
 	doors := map[string]string{
-		"..":           "cancelled claimed duplicate in-flight key-invalid mismatch not-kept quota replayed shutting-down unavailable unknown unreadable aborted",
+		"..":           "cancelled claimed duplicate failed in-flight key-invalid mismatch not-kept quota replayed shutting-down unavailable unknown unreadable aborted",
 		"../dbguard":   "created rejected returned-existing",
-		"../semelgrpc": "aborted cancelled created denied duplicate executed in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unreadable",
-		"../semelhttp": "aborted body-incomplete body-too-large cancelled created denied duplicate executed form-stale in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unprotected unreadable unverified",
+		"../semelgrpc": "aborted cancelled created denied duplicate executed failed in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unreadable",
+		"../semelhttp": "aborted body-incomplete body-too-large cancelled created denied duplicate executed failed form-stale in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unprotected unreadable unverified",
 		// The gateway passes on the decisions of semelhttp. It looks for two outcomes, and starts the counters of those that alerts watch.
 		"../gateway": "claimed not-stored released unavailable unknown unprotected",
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
 	"github.com/semel-dev/semel/gateway/adminapi"
+	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
@@ -463,4 +464,50 @@ func TestEscapes(t *testing.T) {
 	if want := "😀 é \\ud800 \"\\"; got.Note != want {
 		t.Errorf("got %q, want %q", got.Note, want)
 	}
+}
+
+// TestFailed: what failed for good is failed, with its words; an answer that cannot be decrypted is unreadable. A verdict on
+// either finds it settled, whatever word its operator saw.
+func TestFailed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		t.Helper()
+		w.settle(t, "shop", "done", semel.StateCompleted, must.Get(semel.OutcomeOf("ok")))
+		fail := func(g *semel.Guard, name string) semel.Digest {
+			key := semel.Key{Scope: "shop", Name: name}
+			_, _ = semel.Do(t.Context(), g, key, semel.Fingerprint{}, func(context.Context) (string, error) {
+				return "", semel.MarkFinal(errors.New("the card is declined " + strings.Repeat("no ", 4000)))
+			})
+			return g.Digest(key)
+		}
+		digest := fail(w.guard, "declined")
+		sealing := must.Get(semel.New(w.store, &semel.Options{SweepEvery: -1, OutcomeKeys: []semel.OutcomeKey{{ID: "lost", Key: [32]byte{1}}}}))
+		defer sealing.Close()
+		fail(sealing, "hidden")
+		for query, want := range map[string][]string{
+			"":                                 {"hidden unreadable", "declined failed", "done completed"},
+			"?state=failed":                    {"declined failed"},
+			"?state=completed":                 {"done completed"},
+			"?state=unreadable":                {"hidden unreadable"},
+			"?state=failed&state=completed":    {"declined failed", "done completed"},
+			"?state=failed&scope=shop&limit=1": {"declined failed"},
+		} {
+			if diff := cmp.Diff(want, names(get[page](t, w.send(t, http.MethodGet, "/v1/records"+query, "")))); diff != "" {
+				t.Errorf("%q (-want +got)\n%s", query, diff)
+			}
+		}
+		path := "/v1/records/" + digest.String()
+		r := w.send(t, http.MethodGet, path, "")
+		one := get[operatorview.Record](t, r)
+		if one.Failure == nil || !strings.HasPrefix(one.Failure.Error, "the card is declined no") || len(one.Failure.Error) > 1024 {
+			t.Errorf("got %+v", one.Failure)
+		}
+		for _, word := range []string{"failed", "completed"} { // the second is that of a release before
+			tag := strings.Replace(r.header.Get("ETag"), "failed", word, 1)
+			answer := w.raw(t, http.MethodPost, path+"/resolve", `{"as":"released","reason":"test"}`, "If-Match", tag, "Authorization", "Bearer "+aliceToken, "Content-Type", "application/json")
+			if answer.status != http.StatusConflict || !strings.Contains(answer.body, `"state":"failed"`) {
+				t.Errorf("a verdict on %s: got %d %s", tag, answer.status, answer.body)
+			}
+		}
+	})
 }

@@ -78,17 +78,24 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	if err != nil {
 		return 0, fmt.Errorf("look up record: %w", err)
 	}
-	_ = operatorview.Reveal(a.guard, &rec) // the state is as it was shown
 	refused := &semel.Error{Op: "verdict", Digest: digest, Record: &rec, Err: semel.ErrSettled}
 	switch {
 	case rec.State == semel.StateCancelled:
 		return l.fence, nil // the guard answers that it is cancelled already
-	case rec.Fence != l.fence || operator.State(&rec) != l.state:
+	case rec.Fence != l.fence || operator.State(&rec) != l.state && rec.State != kept(l.state):
 		refused.Err = semel.ErrChanged
 	case l.state == semel.StateClaimed:
 		refused.Err, refused.RetryAfter = semel.ErrInFlight, rec.LeaseLeft()
 	}
 	return 0, refused
+}
+
+// kept returns the state in which a store keeps what is shown as failed or unreadable.
+func kept(shown semel.State) semel.State {
+	if shown == semel.StateFailed || shown == semel.StateUnreadable {
+		return semel.StateCompleted
+	}
+	return shown
 }
 
 // changed refuses a verdict on a record that is not the present one, and shows
