@@ -586,3 +586,26 @@ func TestAnswerAfterRecord(t *testing.T) {
 		o.mu.Unlock()
 	}
 }
+
+// TestEventOfFinalError: the outcome log calls a refusal failed where work under the handler failed for good.
+func TestEventOfFinalError(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[codes.Code]outcomelog.Outcome{codes.FailedPrecondition: outcomelog.Failed, codes.OK: outcomelog.Created} {
+		d := newDoor(t, doorOptions{})
+		d.unary = func(ctx context.Context, _ *pb.SimpleRequest) (*pb.SimpleResponse, error) {
+			_, err := semel.Do(ctx, d.guard, semel.Key{Scope: "cards", Name: "1"}, semel.Fingerprint{}, func(context.Context) (int, error) {
+				return 0, semel.MarkFinal(errors.New("the card is declined"))
+			})
+			if err == nil {
+				t.Error("the charge succeeded")
+			}
+			return &pb.SimpleResponse{}, status.Error(code, "declined") // nil for OK
+		}
+		d.ask(t.Context(), invoice("10"), "k1")
+		d.mu.Lock()
+		if got := d.decisions[0].Event().Outcome; got != want {
+			t.Errorf("%v: got %q, want %q", code, got, want)
+		}
+		d.mu.Unlock()
+	}
+}

@@ -251,6 +251,11 @@ func TestMetrics(t *testing.T) {
 	noError(t, err)
 	noError(t, w.do(t.Context(), one))
 	noError(t, w.do(t.Context(), one))
+	if _, err := semel.Do(t.Context(), w.guard, semel.Key{Scope: "alice", Name: "declined"}, semel.Fingerprint{}, func(context.Context) (int, error) {
+		return 0, semel.MarkFinal(errors.New("declined"))
+	}); err == nil {
+		t.Error("it succeeded")
+	}
 	var all metricdata.ResourceMetrics
 	noError(t, w.metrics.Collect(t.Context(), &all))
 	got := map[string]string{}
@@ -265,7 +270,8 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"semel.begin.duration semel.result=claimed": "2", "semel.begin.duration semel.result=replayed": "1", "semel.settle.duration semel.state=completed": "1",
+		"semel.begin.duration semel.result=claimed": "3", "semel.begin.duration semel.result=replayed": "1", "semel.settle.duration semel.state=completed": "1",
+		"semel.settle.duration semel.state=failed": "1",
 		"semel.claims.live": "1", "semel.waiters": "0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -106,6 +107,9 @@ func replayDo(ctx context.Context, g *semel.Guard) error {
 	var final *semel.FinalError
 	if !errors.As(err, &final) || final.Message != "no such customer: «4»" {
 		errs = append(errs, fmt.Errorf("do final: got %w", err))
+	}
+	if rec, err := g.Lookup(ctx, key("do final")); err != nil || operator.State(&rec) != semel.StateFailed {
+		errs = append(errs, fmt.Errorf("do final: an operator sees %v, %w", operator.State(&rec), err))
 	}
 	_, err = semel.Do(ctx, g, key("do value"), asked("something else"), mustNotRun[Invoice])
 	if !errors.Is(err, semel.ErrMismatch) {
