@@ -86,7 +86,7 @@ func TestFinalErrorsAreFailed(t *testing.T) {
 			}
 			said, rule, fields := note.Said()
 			if (said == outcomelog.Failed) != (tt.want == semel.StateFailed) || rule != "customer_email" || len(fields) != 1 {
-				t.Errorf("the door was told %q, %q, %v", said, rule, fields)
+				t.Errorf("the door heard %q, %q, %v", said, rule, fields)
 			}
 		})
 	}
@@ -102,8 +102,8 @@ func TestStatesThatNoStoreKeeps(t *testing.T) {
 	}
 }
 
-// A search tells failed, unreadable and completed records apart, also when their answers are encrypted: what cannot be decrypted
-// is unreadable, never completed.
+// A search tells failed, unreadable and completed records apart, encrypted ones as well: an answer that cannot be decrypted
+// makes its record unreadable, never completed.
 func TestSearchForFailed(t *testing.T) {
 	t.Parallel()
 	store := memstore.New(nil)

@@ -105,8 +105,8 @@ func (s *Settlement) told() State {
 	return s.State
 }
 
-// noteFailed tells the door of the request that ctx belongs to, if there is one, that work under it failed for good. What a
-// guard in the database said before about a rule stays.
+// noteFailed tells the door of the request that ctx belongs to, if there is one, that work under it failed for good. The rule
+// that a guard in the database named before stays.
 func noteFailed(ctx context.Context) {
 	note := outcomelog.NoteFrom(ctx)
 	_, rule, fields := note.Said()

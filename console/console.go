@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/must"
 	"github.com/semel-dev/semel/operator"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/schema/dedupe"
@@ -54,6 +55,8 @@ type Options struct {
 	Logger *slog.Logger
 	// History has the counts of this process; nil when it serves no requests.
 	History *History
+	// Repeats has the repetitions that this process has met. nil when it serves no requests: pages then show none.
+	Repeats *outcomelog.Repeats
 	// Routes are those of a gateway. Default: the page says that there are none.
 	Routes []Route
 	// Scripts returns the counts of the routes with page, by name; nil for none.
@@ -87,8 +90,9 @@ type Console struct {
 	pages    *template.Template
 	mux      *http.ServeMux
 
-	kept       *archive.Archive // nil for none
-	history    *History         // may be nil
+	kept       *archive.Archive    // nil for none
+	history    *History            // may be nil
+	repeats    *outcomelog.Repeats // may be nil
 	readers    readers
 	done       <-chan struct{}
 	routes     []Route
@@ -119,7 +123,7 @@ func New(guard *semel.Guard, o Options) (*Console, error) {
 		guard: guard, records: records, api: o.API, database: o.Database, outboxes: o.OutboxTable, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), since: time.Now(),
 		sessions: newSessions(), origin: http.NewCrossOriginProtection(),
 		pages:   must.Get(template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")),
-		history: o.History, done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
+		history: o.History, repeats: o.Repeats, done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
 		kept: o.OutcomeLog, routes: o.Routes, scripts: o.Scripts, rules: o.Rules, settings: o.Settings,
 	}
 	c.mux = c.serves()

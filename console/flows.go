@@ -90,7 +90,7 @@ func (c *Console) flows(k *call) {
 			if p.Parked {
 				s.States = []semel.State{semel.StateUnknown}
 			}
-			s.Bare = true // most records are none; failed ones are told from completed ones below
+			s.Bare = true // most records are none; readEnds separates failed ones from completed ones
 			at, err := c.records.List(ctx, s, func(rec *semel.Record) error {
 				if strings.HasPrefix(rec.Scope, verdict.FlowScopes) {
 					p.Flows = append(p.Flows, viewFlow(rec))

@@ -38,6 +38,8 @@ type recordPage struct {
 	Steps []flowStep // of a flow
 	Graph *graph
 	Gone  string // why the steps cannot be read
+	// Repeats are the repetitions that this process has met; nil when it meets none.
+	Repeats *operatorview.Repeats
 	// Logged says that the outcome log may have entries about it.
 	Logged bool
 	// Ask is a command that asks for the outcome as a caller does; empty where the key cannot be written in one.
@@ -88,6 +90,7 @@ func (c *Console) record(k *call, status int) {
 		p.Asked, p.Note = found, ""
 	}
 	p.Ask, p.Check, p.Logged = question(&rec), checkOf(&rec), c.kept != nil
+	p.Repeats = operatorview.ViewRepeats(c.repeats, &rec)
 	c.addSteps(ctx, &p, &rec)
 	if !k.session.ReadOnly {
 		p.answer(&rec)

@@ -69,7 +69,7 @@ func TestFailedFlow(t *testing.T) {
 	}
 }
 
-// An error of the flow's function is no step's; a step that failed while the flow went on is failed, and the flow is not.
+// An error of the flow's function belongs to none of its steps; a step that failed while the flow went on is failed, and the flow is not.
 func TestFailureOfTheFunction(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{true, false} {

@@ -20,7 +20,7 @@ const missingSteps = 8
 
 // Step is the record of one step of a flow.
 type Step struct {
-	Name   string // as the flow's function names it; empty where neither its own record nor that of the flow has it
+	Name   string // as the flow's function names it; empty where neither its own record nor the flow's has it
 	Number int    // 1 for the first
 	Undo   bool   // it undoes the step of that number
 	Record semel.Record

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // View is a gateway as its operators see it.
@@ -20,6 +21,8 @@ type View struct {
 	Settings []Setting
 	// Metrics holds the counters and histograms. Reading it never queries the store.
 	Metrics prometheus.Gatherer
+	// Repeats has the repetitions that this process has met.
+	Repeats *outcomelog.Repeats
 	// Ended is closed when event streams have to end.
 	Ended <-chan struct{}
 }
@@ -54,8 +57,9 @@ func (g *Gateway) makeOperators() error {
 	if g.config.Operators == nil {
 		return nil
 	}
+	g.repeats = outcomelog.NewRepeats() // requests come after New
 	made, err := g.config.Operators(View{
-		Guard: g.guard, Routes: g.shownRoutes(), Settings: g.config.settings(), Metrics: g.metrics.counted, Ended: g.streams,
+		Guard: g.guard, Routes: g.shownRoutes(), Settings: g.config.settings(), Metrics: g.metrics.counted, Repeats: g.repeats, Ended: g.streams,
 	})
 	g.operators = made
 	return err

@@ -17,6 +17,7 @@ import (
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/recent"
 	"github.com/semel-dev/semel/internal/waiting"
+	"github.com/semel-dev/semel/outcomelog"
 )
 
 // policyPath serves the policy that callers may rely on.
@@ -48,6 +49,7 @@ type Gateway struct {
 	failed    atomic.Pointer[recent.Set]
 	pages     crossorigin.Memory
 	operators Operators
+	repeats   *outcomelog.Repeats // nil without operators
 	busy      busyness
 	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
 	unknown *watch.Unknown

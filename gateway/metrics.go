@@ -193,6 +193,9 @@ func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Dec
 		g.metrics.requests.WithLabelValues(route, string(d.Outcome)).Inc()
 		event := d.Event()
 		event.Door, event.Route = outcomelog.Gateway, route
+		if g.repeats != nil && !d.Executed {
+			g.repeats.Keep(ctx, event)
+		}
 		if g.config.OutcomeLog != nil {
 			g.config.OutcomeLog.Keep(ctx, event)
 		}

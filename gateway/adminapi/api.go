@@ -17,6 +17,7 @@ import (
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/internal/ratelimit"
 	"github.com/semel-dev/semel/operator"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -62,6 +63,8 @@ type Options struct {
 	// AuditRetention is the time for which verdicts are remembered. Default 365
 	// days.
 	AuditRetention time.Duration
+	// Repeats has the repetitions that this process has met, which are shown with a record. Default: none.
+	Repeats *outcomelog.Repeats
 	// Logger gets a line for every verdict and for every wrong token. Default:
 	// none.
 	Logger *slog.Logger
@@ -105,6 +108,7 @@ type API struct {
 	records *operator.Records
 	tokens  []Token
 	log     *slog.Logger
+	repeats *outcomelog.Repeats // may be nil
 
 	letIn       sync.Mutex // held from the look at the bounds to the count of a failure
 	failures    *ratelimit.Limiter
@@ -132,7 +136,7 @@ func New(guard *semel.Guard, opts *Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		guard: guard, records: records, tokens: append([]Token(nil), opts.Tokens...), log: opts.Logger,
+		guard: guard, records: records, tokens: append([]Token(nil), opts.Tokens...), log: opts.Logger, repeats: opts.Repeats,
 		failures:    newLimiter(opts.Failures, Rate{DefaultFailuresEvery, DefaultFailuresBurst}, maxAddresses),
 		allFailures: newLimiter(opts.AllFailures, Rate{DefaultAllFailuresEvery, DefaultAllFailuresBurst}, 1),
 		calls:       newLimiter(opts.Calls, Rate{DefaultCallsEvery, DefaultCallsBurst}, MaxTokens),

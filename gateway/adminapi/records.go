@@ -69,7 +69,9 @@ func (a *API) show(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up record: %w", err)
 	}
-	return a.view(&rec), nil
+	one := a.view(&rec)
+	one.Repeats = operatorview.ViewRepeats(a.repeats, &rec)
+	return one, nil
 }
 
 // view is a record as the API shows it, its answer decrypted where the guard can.

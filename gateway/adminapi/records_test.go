@@ -467,7 +467,7 @@ func TestEscapes(t *testing.T) {
 }
 
 // TestFailed: what failed for good is failed, with its words; an answer that cannot be decrypted is unreadable. A verdict on
-// either finds it settled, whatever word its operator saw.
+// either finds it settled, under the word of an older release as well.
 func TestFailed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
@@ -502,7 +502,7 @@ func TestFailed(t *testing.T) {
 		if one.Failure == nil || !strings.HasPrefix(one.Failure.Error, "the card is declined no") || len(one.Failure.Error) > 1024 {
 			t.Errorf("got %+v", one.Failure)
 		}
-		for _, word := range []string{"failed", "completed"} { // the second is that of a release before
+		for _, word := range []string{"failed", "completed"} { // the second is the word of the release before
 			tag := strings.Replace(r.header.Get("ETag"), "failed", word, 1)
 			answer := w.raw(t, http.MethodPost, path+"/resolve", `{"as":"released","reason":"test"}`, "If-Match", tag, "Authorization", "Bearer "+aliceToken, "Content-Type", "application/json")
 			if answer.status != http.StatusConflict || !strings.Contains(answer.body, `"state":"failed"`) {

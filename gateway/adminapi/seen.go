@@ -90,7 +90,7 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	return 0, refused
 }
 
-// kept returns the state in which a store keeps what is shown as failed or unreadable.
+// kept returns the state in which a store keeps a record that is shown as failed or unreadable.
 func kept(shown semel.State) semel.State {
 	if shown == semel.StateFailed || shown == semel.StateUnreadable {
 		return semel.StateCompleted

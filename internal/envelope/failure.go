@@ -14,7 +14,7 @@ const (
 	failedFlow = `{"flow":1,"failed":{`
 )
 
-// maxRead bounds the bytes of a message that are looked at, and maxFlow those of a flow's answer: it has at most 256 steps.
+// maxRead bounds the bytes of a message that are looked at, and maxFlow the bytes of a flow's answer: it has at most 256 steps.
 const (
 	maxRead = 8 << 10
 	maxFlow = 64 << 10

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What OfError writes is recognised by its first bytes, whatever the words are, and nothing else is.
+// What OfError writes is recognised by its first bytes, for any words, and nothing else is.
 func TestFailureOfWork(t *testing.T) {
 	t.Parallel()
 	for _, words := range []string{"", "no such customer: «4»", `he said "no" \`, "a\x00\x1b[2J\u202eb", "\xff\xfe", strings.Repeat("long ", 2000), strings.Repeat("😀\"", 5000), strings.Repeat("\x01", 9000)} {

@@ -31,6 +31,7 @@ type Record struct {
 	Note        string      `json:"note,omitempty"`
 	Outcome     *Outcome    `json:"outcome,omitempty"`
 	Failure     *Failure    `json:"failure,omitempty"` // of a failed one
+	Repeats     *Repeats    `json:"repeats,omitempty"` // of a record that is shown alone, by a process that meets some
 }
 
 // maxErrorBytes bounds the words of a final error.

@@ -1,0 +1,51 @@
+package operatorview
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/outcomelog"
+)
+
+// Repeats are the repetitions of a record in JSON. Its fields are a contract, as those of [Record] are.
+type Repeats struct {
+	Source string        `json:"source"`          // memory: that of one process
+	Since  string        `json:"since"`           // when that began
+	First  string        `json:"first,omitempty"` // empty where there are none
+	Last   string        `json:"last,omitempty"`
+	Total  int           `json:"total"`
+	Counts []RepeatCount `json:"counts"` // the most frequent outcome first
+	Recent []Repeat      `json:"recent"` // the last 20, the newest first
+}
+
+// RepeatCount counts the repetitions that came to one thing.
+type RepeatCount struct {
+	Outcome string `json:"outcome"`
+	Count   int    `json:"count"`
+}
+
+// Repeat is one repetition.
+type Repeat struct {
+	At      string `json:"at"`
+	Outcome string `json:"outcome"`
+	Status  int    `json:"status,omitempty"` // of the answer
+}
+
+// ViewRepeats returns the repetitions of a record as JSON shows them; nil of a nil memory, which meets none.
+func ViewRepeats(memory *outcomelog.Repeats, rec *semel.Record) *Repeats {
+	if memory == nil {
+		return nil
+	}
+	of := memory.Of(rec.Digest.String())
+	v := &Repeats{Source: "memory", Since: Time(memory.Since()), First: Time(of.First), Last: Time(of.Last), Counts: []RepeatCount{}, Recent: []Repeat{}}
+	for outcome, n := range of.Counts {
+		v.Counts = append(v.Counts, RepeatCount{string(outcome), n})
+		v.Total += n
+	}
+	slices.SortFunc(v.Counts, func(a, b RepeatCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Outcome, b.Outcome)) })
+	for _, one := range of.Recent {
+		v.Recent = append(v.Recent, Repeat{Time(one.At), string(one.Outcome), one.Status})
+	}
+	return v
+}
