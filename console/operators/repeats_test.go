@@ -31,7 +31,10 @@ type repeated struct {
 func openRepeated(t *testing.T) *repeated {
 	t.Helper()
 	g := &repeated{running: make(chan struct{}, 8), end: make(chan struct{}, 8)}
-	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/lost" {
+			panic(http.ErrAbortHandler)
+		}
 		g.running <- struct{}{}
 		<-g.end
 		w.WriteHeader(http.StatusCreated)
@@ -134,7 +137,7 @@ func TestRepeatsOfAGateway(t *testing.T) {
 	}
 }
 
-// A duplicate that is refused while the first runs is one, and the first is none, even when its outcome is unknown.
+// A duplicate that is refused is a repetition, and the first request is none, even when its outcome is unknown.
 func TestRefusedRepeats(t *testing.T) {
 	t.Parallel()
 	g := openRepeated(t)
@@ -147,6 +150,14 @@ func TestRefusedRepeats(t *testing.T) {
 	g.end <- struct{}{}
 	all.Wait()
 	if one, _ := g.shown(t, "/fast"); one.Repeats.Total != 1 || one.Repeats.Counts[0] != (operatorview.RepeatCount{Outcome: "in-flight", Count: 1}) || one.Repeats.Recent[0].Status != 409 {
+		t.Errorf("got %+v", one.Repeats)
+	}
+	g.send(t, "/lost", "tea")
+	if one, _ := g.shown(t, "/lost"); one.State != "unknown" || one.Repeats.Total != 0 {
+		t.Errorf("the first attempt, which is %s, counts as a repetition: %+v", one.State, one.Repeats)
+	}
+	g.send(t, "/lost", "tea")
+	if one, _ := g.shown(t, "/lost"); one.Repeats.Total != 1 || one.Repeats.Counts[0].Outcome != "unknown" {
 		t.Errorf("got %+v", one.Repeats)
 	}
 }

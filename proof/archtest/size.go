@@ -36,20 +36,20 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 74_808, 62_208},
+		{library, 75_199, 62_746},
 		{"adapters", 4_076, 6_233},
 		{"check", 21_730, 10_243},
-		{"cmd", 4_668, 2_066},
-		{"console", 3_085, 2_529},
+		{"cmd", 4_694, 2_132},
+		{"console", 3_135, 2_775},
 		{"demo", 1_911, 491},
 		{"examples", 7_967, 5_544},
-		{"gateway", 13_440, 14_182},
-		{"internal/cli", 2_544, 1_347},
+		{"gateway", 13_463, 14_229},
+		{"internal/cli", 2_616, 1_347},
 		{"lint", 33_900, 6_065},
-		{"proof", 12_545, 11_327},
+		{"proof", 12_549, 11_327},
 		{"schema", 18_445, 8_816},
-		{"semelgrpc", 2_207, 3_073},
-		{"semelotel", 289, 450},
+		{"semelgrpc", 2_207, 3_095},
+		{"semelotel", 289, 456},
 		{"store/natsstore", 2_164, 900},
 	}
 }
@@ -65,7 +65,7 @@ func houseOf(name string) string {
 }
 
 // public bounds what the library shows to those who import it.
-var public = struct{ packages, names, rootNames, rootLines int }{24, 539, 104, 4_034} //nolint:gochecknoglobals // a constant.
+var public = struct{ packages, names, rootNames, rootLines int }{24, 546, 106, 4_078} //nolint:gochecknoglobals // a constant.
 
 // Measure counts the Go files of a tree. Input of tests counts nowhere; packages below internal are not importable.
 func Measure(tree Tree) (Size, error) {

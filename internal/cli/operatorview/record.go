@@ -37,7 +37,7 @@ type Record struct {
 // maxErrorBytes bounds the words of a final error.
 const maxErrorBytes = 1 << 10
 
-// Failure is a final error in JSON. Its fields are a contract, as those of [Record] are.
+// Failure is a final error in JSON. Its fields are a contract, like the ones of [Record].
 type Failure struct {
 	Error  string   `json:"error"`            // its words, at most 1 KiB
 	Step   string   `json:"step,omitempty"`   // of a flow: the step that failed

@@ -8,9 +8,9 @@ import (
 	"github.com/semel-dev/semel/outcomelog"
 )
 
-// Repeats are the repetitions of a record in JSON. Its fields are a contract, as those of [Record] are.
+// Repeats are the repetitions of a record in JSON. Its fields are a contract, like the ones of [Record].
 type Repeats struct {
-	Source string        `json:"source"`          // memory: that of one process
+	Source string        `json:"source"`          // memory: of one process
 	Since  string        `json:"since"`           // when that began
 	First  string        `json:"first,omitempty"` // empty where there are none
 	Last   string        `json:"last,omitempty"`
