@@ -57,7 +57,7 @@ func List(ctx context.Context, guard *semel.Guard, consumer string, s operator.S
 	if err != nil {
 		return operator.Progress{}, err
 	}
-	search := operator.Search{After: s.After, Examine: s.Examine, States: []semel.State{semel.StateCompleted}}
+	search := operator.Search{After: s.After, Examine: s.Examine, States: settled()}
 	if consumer != "" {
 		search.Scope = quarantineScope + consumer
 	}
@@ -330,11 +330,14 @@ func (s *searcher) pass(ctx context.Context) error {
 	return errors.Join(newer, err)
 }
 
+// settled are the states of copies and decisions, encrypted ones without their key included.
+func settled() []semel.State { return []semel.State{semel.StateCompleted, semel.StateUnreadable} }
+
 // part handles the messages of one part, from the cursor on. One that cannot be handled does not stop the others.
 func (s *searcher) part(ctx context.Context, after string) (operator.Progress, error) {
 	var failed []error
 	search := operator.Search{
-		Scope: decisionScope + s.in.opts.Consumer, States: []semel.State{semel.StateCompleted}, After: after, Examine: maxExamined,
+		Scope: decisionScope + s.in.opts.Consumer, States: settled(), After: after, Examine: maxExamined,
 	}
 	at, err := s.records.List(ctx, search, func(rec *semel.Record) error {
 		if ctx.Err() != nil {
