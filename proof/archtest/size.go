@@ -36,7 +36,7 @@ const library = "."
 // houses returns the houses.
 func houses() []house {
 	return []house{
-		{library, 75_199, 62_746},
+		{library, 75_202, 62_746},
 		{"adapters", 4_076, 6_233},
 		{"check", 21_730, 10_243},
 		{"cmd", 4_694, 2_132},
