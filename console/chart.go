@@ -13,14 +13,17 @@ const (
 	chartWidth, chartHeight = 720, 120
 	// chartColumns bounds the columns of a chart.
 	chartColumns = 144
+	// chartTicks are the times below the axis.
+	chartTicks = 5
 )
 
 // chart is drawn with a table of its numbers.
 type chart struct {
 	ID, Title, Text string // Text says in words what it shows
-	Unit            string // of the numbers in the table
+	Unit            string // of the numbers
 	From, To        string
-	Top             string // the value of the upper edge
+	Top, Half       string   // the values of the upper edge and of the middle
+	Ticks           []string // the times below the axis
 	Lines           []line
 	Rows            []chartRow
 }
@@ -70,7 +73,7 @@ func rates(all []column) chart {
 	}
 	return plot(all, chart{ID: "rates", Title: "Requests per minute", Unit: "per minute"}, 1, 10,
 		series{"executed", "a", rate(func(t *tally) uint64 { return t.Executed })},
-		series{"replayed", "b", rate(func(t *tally) uint64 { return t.Replayed })},
+		series{"duplicates stopped", "b", rate(func(t *tally) uint64 { return t.Stopped })},
 		series{"refused", "c", rate(func(t *tally) uint64 { return t.Refused })},
 		series{"unknown", "d", rate(func(t *tally) uint64 { return t.Unknown })})
 }
@@ -96,7 +99,11 @@ func plot(all []column, c chart, least, precision float64, lines ...series) char
 		}
 	}
 	top = roundUp(top)
-	c.Top, c.From, c.To = number(top, precision), at(all[0].from.at), at(all[len(all)-1].to.at)
+	first, last := all[0].from.at, all[len(all)-1].to.at
+	c.Top, c.Half, c.From, c.To = number(top, precision), number(top/2, 2*precision), at(first), at(last)
+	for i := range chartTicks {
+		c.Ticks = append(c.Ticks, at(first.Add(last.Sub(first)*time.Duration(i)/(chartTicks-1))))
+	}
 	c.Text = fmt.Sprintf("From %s to %s.", c.From, c.To)
 	for i := range all {
 		c.Rows = append(c.Rows, chartRow{At: at(all[i].from.at)})

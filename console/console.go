@@ -35,10 +35,10 @@ const (
 	// pageTimeout bounds the work for one page.
 	pageTimeout = 30 * time.Second
 
-	policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 
-//go:embed templates console.css console.js
+//go:embed templates console.css console.js icon.svg
 var files embed.FS
 
 // Options are the settings of a [Console].
@@ -94,6 +94,7 @@ type Console struct {
 	history    *History            // may be nil
 	repeats    *outcomelog.Repeats // may be nil
 	readers    readers
+	waiting    counted // what needs an operator
 	done       <-chan struct{}
 	routes     []Route
 	scripts    func() map[string]ScriptCounts // may be nil
@@ -134,6 +135,7 @@ func (c *Console) serves() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /console/console.css", static("console.css", "text/css"))
 	mux.HandleFunc("GET /console/console.js", static("console.js", "text/javascript"))
+	mux.HandleFunc("GET /console/icon.svg", static("icon.svg", "image/svg+xml"))
 	if c.history != nil {
 		mux.HandleFunc("GET /console/live", c.live)
 	}
@@ -141,7 +143,9 @@ func (c *Console) serves() *http.ServeMux {
 	mux.HandleFunc("POST /console/logout", c.logOut)
 	mux.HandleFunc("GET /console/{$}", c.known(c.overview))
 	mux.HandleFunc("GET /console/records", c.known(c.list))
-	mux.HandleFunc("GET /console/unknown", c.known(c.unknown))
+	mux.HandleFunc("GET /console/find", c.known(c.find))
+	mux.HandleFunc("GET /console/next", c.known(c.next))
+	c.withForm(mux, "/console/unknown", c.unknown, c.settleMany)
 	mux.HandleFunc("GET /console/audit", c.known(c.audit))
 	c.withForm(mux, "/console/records/{digest}", c.record, c.settle)
 	mux.HandleFunc("GET /console/flows", c.known(c.flows))
@@ -208,6 +212,7 @@ type call struct {
 	w       http.ResponseWriter
 	form    form
 	kept    []dedupe.Kept // rows that an undo left as they are
+	results []result      // of a form about many records
 }
 
 // known calls work for an operator that is logged in, and shows others the form to log in.
@@ -234,12 +239,14 @@ type frame struct {
 	ReadOnly bool
 	Form     string // the session's token for forms
 	At       string // the part of the console
+	Nav      navigation
 	Page     any
 }
 
 // show writes a page.
 func (c *Console) show(k *call, status int, name, title string, page any) {
-	c.write(k.w, k.Request, status, name, frame{Title: title, Operator: k.session.Name, ReadOnly: k.session.ReadOnly, Form: k.session.form, At: name, Page: page})
+	nav := c.navigation(k.Context(), k.Host)
+	c.write(k.w, k.Request, status, name, frame{Title: title, Operator: k.session.Name, ReadOnly: k.session.ReadOnly, Form: k.session.form, At: name, Nav: nav, Page: page})
 }
 
 // failurePage says why a page is not shown, and keeps what was typed into its form.

@@ -7,17 +7,22 @@
   const time = new Intl.DateTimeFormat(language, {
     year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
   });
+  const clock = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
   for (const element of document.querySelectorAll("time[datetime]")) {
     const at = new Date(element.dateTime);
     if (isNaN(at)) continue;
-    element.title = element.textContent; // UTC, to compare with logs
-    element.textContent = time.format(at);
+    const utc = element.title || element.textContent; // to compare with logs
+    const short = element.className;
+    element.title = short ? `${time.format(at)}, ${utc}` : utc;
+    if (short !== "ago") element.textContent = (short ? clock : time).format(at);
   }
   const write = (element, value) => {
     element.value = value;
     element.textContent = number.format(value);
   };
   for (const element of document.querySelectorAll("data[value]")) if (element.value !== "") write(element, element.value);
+
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
   const figures = document.querySelectorAll("data[data-live]");
   const news = document.querySelector("[data-new]");
@@ -37,7 +42,7 @@
   };
   const take = ({ data }) => {
     const now = JSON.parse(data);
-    for (const element of figures) write(element, now[element.dataset.live]);
+    for (const element of figures) write(element, now[element.dataset.live] - (element.dataset.base ?? 0));
     const count = now[news.dataset.new] - news.dataset.from;
     const shown = news.querySelector("data");
     if (count < 1 || shown.value === String(count)) return; // less than before: the process is another one

@@ -57,7 +57,6 @@ func TestRefusedVerdict(t *testing.T) {
 		"no status":       {url.Values{"status": {""}}, 422, "needs the status that attempts get"},
 		"no duration":     {url.Values{"retention": {"soon"}}, 422, "is a duration, such as 24h"},
 		"result no JSON":  {url.Values{"result": {"{"}}, 422, "is not JSON"},
-		"result, no flow": {url.Values{"result": {"7"}}, 422, "the result"},
 		"body too large":  {url.Values{"body": {"<b>typed</b>" + strings.Repeat("x", semel.DefaultMaxOutcomeBytes)}}, 422, "bytes, at most 1048576 are kept"},
 		"body and none":   {url.Values{"no_body": {"yes"}}, 422, "exclude each other"},
 		"other session":   {url.Values{"form": {"guess"}}, 403, "this form is from another session"},

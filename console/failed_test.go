@@ -32,14 +32,14 @@ func TestFailed(t *testing.T) {
 	b := w.logIn(t, aliceToken)
 	for _, path := range []string{"/console/records", "/console/records?state=failed", "/console/records/" + digest.String()} {
 		_, page := b.get(path)
-		contains(t, page, `<span class="state failed">failed</span>`, "&lt;script&gt;x", "‹U&#43;001B›[2J‹U&#43;202E›", "it failed for good, and attempts get the error", "!<script>x", "!end of 10 kB")
+		contains(t, page, `<span class="state failed"><i aria-hidden="true">✕</i> failed</span>`, "&lt;script&gt;x", "‹U&#43;001B›[2J‹U&#43;202E›", "!<script>x", "!end of 10 kB")
 	}
-	_, page := b.get("/console/records?state=failed")
+	_, page := b.get("/console/records/" + digest.String())
+	contains(t, page, "it failed for good, and attempts get the error")
+	_, page = b.get("/console/records?state=failed")
 	contains(t, page, "!state completed")
 	_, page = b.get("/console/records?state=completed")
 	contains(t, page, "state completed", "!state failed")
-	_, page = b.get("/console/")
-	contains(t, page, "completed or failed")
 }
 
 // A flow that was undone is failed in the list and on its page, at a step that has a name.
@@ -61,11 +61,11 @@ func TestFailedFlow(t *testing.T) {
 	}
 	b := w.logIn(t, aliceToken)
 	_, list := b.get("/console/flows")
-	contains(t, list, "state failed", "the card is declined", "at the step <bdi>charge card</bdi>", "undone: <bdi>insert order</bdi>", "!state completed")
+	contains(t, list, "state failed", "failed at charge card: the card is declined", "!state completed")
 	_, link, _ := strings.Cut(list, `<a href="/console/records/`)
 	digest, _, _ := strings.Cut(link, `"`)
 	_, page := b.get("/console/records/" + digest)
-	contains(t, page, "<dt>Failed at</dt><dd><bdi>charge card</bdi>", "<dt>Undone</dt><dd><bdi>insert order</bdi>", "the card is declined", `class="box failed"`, "undo insert order", "!step 2")
+	contains(t, page, "Failed at <strong><bdi>charge card</bdi></strong>: <bdi>the card is declined.</bdi> Undone: <strong><bdi>insert order</bdi></strong>.", `class="box failed"`, "undo insert order", "!step 2")
 }
 
 // An answer that cannot be decrypted is neither completed nor failed.
@@ -78,6 +78,6 @@ func TestUnreadable(t *testing.T) {
 	b := w.logIn(t, aliceToken)
 	for _, path := range []string{"/console/records", "/console/records?state=unreadable", "/console/records/" + digest.String()} {
 		_, page := b.get(path)
-		contains(t, page, "state unreadable", "it happened or failed: the answer cannot be decrypted", "!state completed", "!declined</bdi>”")
+		contains(t, page, "</i> unreadable</span>", "!state completed", "!declined</bdi>”")
 	}
 }

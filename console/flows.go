@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/flow"
@@ -80,6 +82,7 @@ type flowRow struct {
 	row
 
 	Flow string
+	At   string // the step at which it is parked or failed
 }
 
 func (c *Console) flows(k *call) {
@@ -135,6 +138,9 @@ func (c *Console) readEnds(k *call, p *flowsPage) error {
 
 func viewFlow(rec *semel.Record) flowRow {
 	f := flowRow{row: viewRow(rec)}
+	if f.At = parkedAt(rec.Note).Step; f.Failure != nil {
+		f.At = strings.TrimSuffix("failed at "+f.Failure.Step+": "+f.Failure.Error, ": ")
+	}
 	f.Flow, f.Scope, _ = strings.Cut(strings.TrimPrefix(rec.Scope, verdict.FlowScopes), ":")
 	return f
 }
@@ -144,9 +150,12 @@ type flowStep struct {
 	operatorview.Record
 
 	Number int
-	Step   string // its name; empty as long as it has no result
+	Step   string // its name; empty as long as nothing tells it
 	Undo   bool
-	In     string
+	Took   string // how long its attempt ran; empty where that is not known
+	Why    string // its error, or why its outcome is unknown
+	// Undone is the step that undid this one; nil for none.
+	Undone *flowStep
 }
 
 // addSteps adds the steps of a flow. Their absence does not keep the record from its page.
@@ -155,81 +164,36 @@ func (c *Console) addSteps(ctx context.Context, p *recordPage, rec *semel.Record
 	if err != nil {
 		p.Gone = err.Error()
 	}
+	places := map[int]int{}
 	for i := range all {
-		s := &all[i]
-		p.Steps = append(p.Steps, flowStep{operatorview.ViewRecord(&s.Record), s.Number, s.Name, s.Undo, became(&s.Record)})
-	}
-	if len(p.Steps) > 0 {
-		p.Graph = draw(p.Steps)
-	}
-}
-
-const (
-	// maxDrawn bounds the steps of a drawing; the list has all.
-	maxDrawn = 40
-	// maxLabel bounds the letters in a box.
-	maxLabel  = 22
-	boxWidth  = 180
-	boxHeight = 34
-	rowHeight = 52
-	undoLeft  = boxWidth + 40
-)
-
-// graph is a drawing of a flow: its steps one below the other, and what was undone on the right of each.
-type graph struct {
-	Width, Height int
-	Boxes         []box
-	Left          int // steps that are not drawn
-}
-
-type box struct {
-	X, Y, MiddleX, TextY int
-	From                 int // the right end of the box that an arrow comes from; 0 for an arrow from above, if any
-	First, Undo          bool
-	State, Label         string
-}
-
-// draw places the steps.
-func draw(steps []flowStep) *graph {
-	g, rows := &graph{Width: boxWidth + 2}, map[int]int{}
-	for i := range steps {
-		s := &steps[i]
-		at, known := rows[s.Number]
-		if !known {
-			at = len(rows)
-			rows[s.Number] = at
-		}
-		if at >= maxDrawn {
-			g.Left++
+		s := viewStep(&all[i])
+		if at, known := places[s.Number]; known && s.Undo {
+			p.Steps[at].Undone = &s
 			continue
 		}
-		b := box{X: 1, Y: 1 + at*rowHeight, First: at == 0, Undo: s.Undo, State: s.State, Label: boxLabel(s)}
-		if s.Undo {
-			b.X, b.From, g.Width = undoLeft, boxWidth+1, undoLeft+boxWidth+1
-		}
-		b.MiddleX, b.TextY = b.X+boxWidth/2, b.Y+boxHeight/2+5
-		g.Height = max(g.Height, b.Y+boxHeight+1)
-		g.Boxes = append(g.Boxes, b)
+		places[s.Number] = len(p.Steps)
+		p.Steps = append(p.Steps, s)
 	}
-	return g
 }
 
-// boxLabel names a step in its box: the letters that fit.
-func boxLabel(s *flowStep) string {
-	text := []rune(visible(s.Title()))
-	if len(text) > maxLabel {
-		text = append(text[:maxLabel-1], '…')
+func viewStep(s *flow.Step) flowStep {
+	v := flowStep{Record: operatorview.ViewRecord(&s.Record), Number: s.Number, Step: s.Name, Undo: s.Undo, Why: s.Record.Note}
+	if took := s.Record.SettledAt.Sub(s.Record.ClaimedAt); took >= 0 && !s.Record.ClaimedAt.IsZero() {
+		v.Took = took.Round(time.Millisecond).String()
 	}
-	return string(text)
+	if v.Failure != nil {
+		v.Why = v.Failure.Error
+	}
+	return v
 }
 
 // Title names the step.
 func (s *flowStep) Title() string {
 	name := s.Step
 	if name == "" {
-		name = "step " + s.Name
+		name = "step " + strconv.Itoa(s.Number)
 	}
-	if s.Undo && !strings.HasPrefix(name, "undo ") && !strings.HasPrefix(name, "step undo ") {
+	if s.Undo && !strings.HasPrefix(name, "undo ") {
 		return "undo " + name
 	}
 	return name

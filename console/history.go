@@ -62,10 +62,12 @@ type reading struct {
 type tally struct {
 	Executed uint64 `json:"executed"`
 	Replayed uint64 `json:"replayed"`
-	Waited   uint64 `json:"waited"`
-	Refused  uint64 `json:"refused"`
-	Unknown  uint64 `json:"unknown"`
-	Lost     uint64 `json:"lost"`
+	// Stopped counts duplicates that did not run, whatever they were told.
+	Stopped uint64 `json:"stopped"`
+	Waited  uint64 `json:"waited"`
+	Refused uint64 `json:"refused"`
+	Unknown uint64 `json:"unknown"`
+	Lost    uint64 `json:"lost"`
 	// Records counts attempts that left a record, and Open those whose record is of unknown outcome.
 	Records uint64 `json:"records"`
 	Open    uint64 `json:"open"`
@@ -152,8 +154,8 @@ func (h *History) charts() []chart {
 		all := columns(day)
 		drawn = []chart{
 			rates(all),
-			latency(all, "claim", "Time to decide about a request", func(m *reading) Latency { return m.claim }),
-			latency(all, "settle", "Time to record how it ended", func(m *reading) Latency { return m.settle }),
+			latency(all, "claim", "Time to decide about a request, in ms", func(m *reading) Latency { return m.claim }),
+			latency(all, "settle", "Time to record how it ended, in ms", func(m *reading) Latency { return m.settle }),
 		}
 	}
 	h.mu.Lock()
@@ -170,6 +172,9 @@ func measure(at time.Time, c Counts) reading {
 		m.tally.Records += c.Settled[state.String()]
 	}
 	for outcome, n := range c.Requests {
+		if stopped(outcome) {
+			m.tally.Stopped += n
+		}
 		switch meaning(outcome).class {
 		case asRan:
 			m.tally.Executed += n

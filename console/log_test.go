@@ -40,7 +40,7 @@ func TestOutcomeLog(t *testing.T) {
 	link := `href="/console/records/` + digest.String() + `"`
 	for query, want := range map[string][]string{
 		"":                                 {"/invoices/77", "customer_email", "2 entries of the log were looked at: all there are", "remembered for 30 days"},
-		"?made=77":                         {"/invoices/77", link, "!<td data-name=\"Route\"><bdi>customers"},
+		"?made=77":                         {"/invoices/77", link, "!data-name=\"Route\" title=\"customers"},
 		"?made=78":                         {"The log has no such request", "!looked at", "!/invoices/77"},
 		"?rule=none":                       {"No request among those", "2 entries of the log were looked at"},
 		"?scope=alice&name=order-77":       {"/invoices/77"},

@@ -76,3 +76,12 @@ func meaning(o outcomelog.Outcome) sense {
 	}
 	return sense{asRefused, ""}
 }
+
+// stopped reports whether an outcome is that of a duplicate which did not run again.
+func stopped(o outcomelog.Outcome) bool {
+	switch o { //nolint:exhaustive // the others ran, or were no duplicates.
+	case outcomelog.Replayed, outcomelog.Merged, outcomelog.InFlight, outcomelog.NotKept, outcomelog.Unreadable, outcomelog.Duplicate:
+		return true
+	}
+	return false
+}

@@ -10,37 +10,36 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
-	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outcomelog"
 )
 
 // pingTimeout bounds the wait for the store's sign of life.
 const pingTimeout = 2 * time.Second
 
-// overviewPage shows this process, and the newest records of the store.
+// overviewPage says whether anything needs the operator, and what this process has done.
 type overviewPage struct {
 	Since      string
 	News       *news
 	Now        figures
 	Bound      int  // of live claims; 0 if it is not known
 	Counted    bool // this process serves requests, and counts them
+	Stopped    liveNumber
+	Day        bool // Stopped is of the last day, not of the whole life of the process
 	Reasons    []reason
+	Rates      *chart
 	Charts     []chart
 	Prometheus string
 
-	Down          string // why the store does not answer
-	Unfit         string // why the store's server breaks a promise
-	Took          string // milliseconds for one read
-	Newest        []share
-	Examined      int
-	OldestUnknown *row
+	Down    string // why the store does not answer
+	Unfit   string // why the store's server breaks a promise
+	Took    string // milliseconds for one read
+	Pending *pending
 }
 
-// share counts the newest records of a state.
-type share struct {
-	State string
-	Label string
-	Count int
+// liveNumber follows a number of an event, of which it leaves out Base.
+type liveNumber struct {
+	Name        string
+	Value, Base uint64
 }
 
 // reason counts the requests that came to one thing.
@@ -75,7 +74,12 @@ func (c *Console) count(p *overviewPage) {
 		}
 	}
 	slices.SortFunc(p.Reasons, func(a, b reason) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Outcome, b.Outcome)) })
-	p.Charts = c.history.charts()
+	day := c.history.day()
+	p.Stopped = liveNumber{"stopped", p.Now.Stopped - day[0].tally.Stopped, day[0].tally.Stopped}
+	p.Day = day[0].at.After(c.history.since)
+	if p.Charts = c.history.charts(); len(p.Charts) > 0 {
+		p.Rates, p.Charts = &p.Charts[0], p.Charts[1:]
+	}
 }
 
 // ask adds what the store says.
@@ -88,31 +92,11 @@ func (c *Console) ask(ctx context.Context, p *overviewPage) error {
 	start := time.Now()
 	soon, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	if _, err := c.guard.Lookup(soon, semel.Key{Scope: semel.ScopeGlobal, Name: "readiness"}); err != nil && !errors.Is(err, semel.ErrNotFound) {
+	_, err := c.guard.Lookup(soon, semel.Key{Scope: semel.ScopeGlobal, Name: "readiness"})
+	if err != nil && !errors.Is(err, semel.ErrNotFound) {
 		return err
 	}
 	p.Took = number(float64(time.Since(start).Microseconds())/1000, 100)
-	counts := map[string]int{}
-	progress, err := c.records.List(ctx, operator.Search{Examine: semel.MaxListExamined, Bare: true}, func(rec *semel.Record) error {
-		state := operator.State(rec).String()
-		counts[state]++
-		if state == semel.StateUnknown.String() {
-			oldest := viewRow(rec)
-			p.OldestUnknown = &oldest
-		}
-		return nil
-	})
-	p.Examined = progress.Examined
-	for _, state := range operatorview.SearchStates() {
-		one := share{state.String(), state.String(), counts[state.String()]}
-		switch state {
-		case semel.StateFailed, semel.StateUnreadable: // their answers are not read here
-			continue
-		case semel.StateCompleted:
-			one.Label = "completed or failed"
-		case semel.StateAbsent, semel.StateClaimed, semel.StateReleased, semel.StateUnknown, semel.StateCancelled:
-		}
-		p.Newest = append(p.Newest, one)
-	}
+	p.Pending, err = c.countPending(ctx)
 	return err
 }

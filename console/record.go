@@ -14,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
+	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 )
@@ -36,8 +37,15 @@ type recordPage struct {
 
 	Flow  string     // the digest of the flow that this is a step of; empty if it is none, or cannot be told
 	Steps []flowStep // of a flow
-	Graph *graph
-	Gone  string // why the steps cannot be read
+	Gone  string     // why the steps cannot be read
+	Of    kind
+	// Waits says that a flow is not settled, and Parked where it waits for an operator; no step where it waits for its next attempt.
+	Waits  bool
+	Parked place
+	Own    bool   // the record to settle is the flow's, not that of a step
+	Word   string // its state in a list
+	Next   bool   // another record waits for a verdict
+	Took   string // how long the attempt ran; empty where that is not known
 	// Repeats are the repetitions that this process has met; nil when it meets none.
 	Repeats *operatorview.Repeats
 	// Logged says that the outcome log may have entries about it.
@@ -52,6 +60,7 @@ type recordPage struct {
 type moment struct {
 	At, What string
 	Said     string // by the operator that did it
+	Tone     string // the state that it led to; empty where it led to none
 }
 
 type header struct{ Name, Value string }
@@ -59,9 +68,6 @@ type header struct{ Name, Value string }
 // record reads the record, and shows it with what its form says.
 func (c *Console) record(k *call, status int) {
 	p := recordPage{form: k.form}
-	if k.URL.Query().Has("done") {
-		p.Done = "The verdict was taken."
-	}
 	digest, err := semel.ParseDigest(k.PathValue("digest"))
 	if err != nil {
 		c.missing(k, "This record does not exist", "A record is named by its digest, 64 hexadecimal digits.")
@@ -89,13 +95,30 @@ func (c *Console) record(k *call, status int) {
 	if found, _, ok := reconciled(&rec); ok {
 		p.Asked, p.Note = found, ""
 	}
-	p.Ask, p.Check, p.Logged = question(&rec), checkOf(&rec), c.kept != nil
+	p.Ask, p.Check, p.Logged, p.Of = question(&rec), checkOf(&rec), c.kept != nil, kindOf(&rec)
+	p.place(&rec)
+	if p.Done = c.sessions.told(k.Request); p.Done != "" {
+		waiting := c.recentPending(ctx)
+		p.Next = waiting != nil && waiting.Needs > 0
+	}
 	p.Repeats = operatorview.ViewRepeats(c.repeats, &rec)
 	c.addSteps(ctx, &p, &rec)
 	if !k.session.ReadOnly {
 		p.answer(&rec)
 	}
 	c.show(k, status, "record", "Record "+p.Digest[:12], p)
+}
+
+// place says where a flow waits.
+func (p *recordPage) place(rec *semel.Record) {
+	p.Word = viewRow(rec).Word
+	if p.Of != ofFlow || !p.Open {
+		return
+	}
+	p.Waits, p.Parked, p.Own = true, parkedAt(rec.Note), needs(rec)
+	if p.Parked.Step != "" {
+		p.Note = ""
+	}
 }
 
 // answer adds the recorded answer.
@@ -119,7 +142,9 @@ func (p *recordPage) answer(rec *semel.Record) {
 // settled it; the zero one where its own attempt did.
 func story(rec *semel.Record, by *operator.Entry) []moment {
 	var all []moment
-	add := func(at time.Time, what, said string) { all = append(all, moment{operatorview.Time(at), what, said}) }
+	add := func(at time.Time, what, said string) {
+		all = append(all, moment{At: operatorview.Time(at), What: what, Said: said})
+	}
 	switch earlier := rec.Attempt - 1; {
 	case earlier == 1:
 		add(time.Time{}, "One earlier attempt ended without an answer, or with an unknown outcome, and was taken over.", "")
@@ -150,6 +175,7 @@ func story(rec *semel.Record, by *operator.Entry) []moment {
 	default:
 		add(rec.SettledAt, "It was settled"+after(rec)+": "+became(rec)+".", "")
 	}
+	all[len(all)-1].Tone = operator.State(rec).String()
 	add(rec.ExpiresAt, "The record expires. After that, the same key executes again.", "")
 	return all
 }
@@ -213,7 +239,14 @@ func became(rec *semel.Record) string {
 // functions are those of the templates.
 func functions() map[string]any {
 	return map[string]any{
-		"visible": visible, "body": body,
+		"visible": visible, "body": body, "tone": tone, "symbol": symbol, "ago": ago, "age": age, "sentence": sentence, "reference": reference,
+		"clock": func(text string) string {
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return text
+			}
+			return at.Format("15:04 UTC")
+		},
 		"when": func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {
@@ -222,6 +255,55 @@ func functions() map[string]any {
 			return at.Format("2006-01-02 15:04:05 UTC")
 		},
 	}
+}
+
+// sentence ends a text with a full stop, unless it has an end.
+func sentence(text string) string {
+	if text = strings.TrimSpace(text); text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
+}
+
+// ago says how long ago a time was, to the page's reader.
+func ago(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	switch since := time.Since(at); {
+	case err != nil:
+		return text
+	case since < -time.Minute:
+		return "in " + shorten.Replace(round(-since))
+	case since < time.Second:
+		return "just now"
+	default:
+		return shorten.Replace(round(since)) + " ago"
+	}
+}
+
+// shorten abbreviates the units of round, for a line of a list.
+var shorten = strings.NewReplacer(" seconds", " s", " second", " s", " minutes", " min", " minute", " min", " hours", " h") //nolint:gochecknoglobals // a constant.
+
+// age says how long it is since a time.
+func age(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return round(max(0, time.Since(at)))
+}
+
+// round writes a duration in its largest whole unit.
+func round(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 2*day:
+		return texts.Count(int(d/day), "day")
+	case d >= 2*time.Hour:
+		return texts.Count(int(d/time.Hour), "hour")
+	case d >= time.Minute:
+		return texts.Count(int(d/time.Minute), "minute")
+	}
+	return texts.Count(int(d/time.Second), "second")
 }
 
 // visible writes characters that cannot be seen, or that change the direction of others, by their numbers.

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
+	"strings"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
+	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
 )
 
@@ -22,39 +23,70 @@ type found struct {
 	// News follows what has come since; nil where only some records are shown.
 	News    *news
 	Records []row
+	// Pick says that records can be chosen.
+	Pick bool
 }
 
-// row is a record in a list.
+// row is a record in a list, of one line.
 type row struct {
 	operatorview.Record
 
+	Word   string // its state, in which a flow can be parked or open
+	Short  string // its key; the first digits of the digest where keys are hidden
+	Route  string // method and path, or whatever else the scope says
+	Caller string // the digest of the caller; empty where the scope has none
+	Began  string
 	// In says what it means for the next attempt.
 	In string
-	// Said holds why the outcome is unknown: the note of the attempt, or the finding of the reconcile rule.
+	// Said holds the error, or why the outcome is unknown: the note of the attempt, or the finding of the reconcile rule.
 	Said string
-	// Since is the time since when it is unknown, where the reconcile rule has asked after that.
-	Since string
 }
 
 func viewRow(rec *semel.Record) row {
-	r := row{Record: operatorview.ViewRecord(rec), In: became(rec)}
-	if found, since, ok := reconciled(rec); ok {
-		r.Said, r.Since = "The reconcile rule found: "+found, operatorview.Time(since)
+	r := row{Record: operatorview.ViewRecord(rec), In: became(rec), Began: unknownSince(rec), Route: rec.Scope, Short: rec.Name}
+	r.Word = r.State
+	if method, _, path, ok := routeOf(rec); ok {
+		r.Caller, _, _ = strings.Cut(rec.Scope, " ")
+		r.Route = method + " " + path
+	}
+	if r.Short == "" {
+		r.Short = r.Digest[:12] + "…"
+	}
+	switch k := kindOf(rec); {
+	case k == ofStep:
+		r.Route, r.Short = "step of a flow", "step "+rec.Name
+	case k == ofFlow:
+		flow, scope, _ := strings.Cut(strings.TrimPrefix(rec.Scope, verdict.FlowScopes), ":")
+		r.Route = "flow " + flow + ", " + scope
+		if r.State == semel.StateUnknown.String() {
+			if r.Word = "open"; parkedAt(rec.Note).Step != "" {
+				r.Word = "parked"
+			}
+		}
+	case k == ofMessage:
+		r.Route = "message for " + strings.TrimPrefix(rec.Scope, inboxScopes)
+	}
+	if r.Failure != nil {
+		r.Said = r.Failure.Error
+	} else if found, _, ok := reconciled(rec); ok {
+		r.Said = "The reconcile rule found: " + found
 	} else if r.State == semel.StateUnknown.String() {
 		r.Said = rec.Note
 	}
 	return r
 }
 
-// search looks at a bounded number of records.
-func (c *Console) search(k *call, s operator.Search) (*found, error) {
+// search looks at a bounded number of records, and shows those that are wanted.
+func (c *Console) search(k *call, s operator.Search, wanted func(*semel.Record) bool) (*found, error) {
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
 	defer cancel()
-	s.After, s.Limit, s.Examine = k.URL.Query().Get("after"), pageRecords, semel.MaxListExamined
+	s.After, s.Examine = k.URL.Query().Get("after"), semel.MaxListExamined
 	f := &found{}
 	p, err := c.records.List(ctx, s, func(rec *semel.Record) error {
 		_ = operatorview.Reveal(c.guard, rec) // an unreadable answer is shown as encrypted
-		f.Records = append(f.Records, viewRow(rec))
+		if wanted(rec) {
+			f.Records = append(f.Records, viewRow(rec))
+		}
 		return nil
 	})
 	f.Examined, f.Unordered = p.Examined, p.Unordered
@@ -65,6 +97,8 @@ func (c *Console) search(k *call, s operator.Search) (*found, error) {
 	}
 	return f, err
 }
+
+func anyRecord(*semel.Record) bool { return true }
 
 // recordsPage lists records.
 type recordsPage struct {
@@ -90,7 +124,7 @@ func (c *Console) list(k *call) {
 			p.Problem = "No record has this scope and key: it never arrived here, was released, or has expired. Other records with it are below, if there are any."
 		}
 	}
-	search := operator.Search{Scope: p.Scope, Name: p.Name}
+	search := operator.Search{Scope: p.Scope, Name: p.Name, Limit: pageRecords}
 	if state, ok := operatorview.ParseState(p.State); ok {
 		search.States = []semel.State{state}
 	}
@@ -99,25 +133,12 @@ func (c *Console) list(k *call) {
 		fresh = c.newsOf(recordNews, "", k.URL.Path)
 	}
 	var err error
-	if p.found, err = c.search(k, search); err != nil {
+	if p.found, err = c.search(k, search, anyRecord); err != nil {
 		c.storeFailed(k, err)
 		return
 	}
 	p.News = fresh
 	c.show(k, http.StatusOK, "records", "Records", p)
-}
-
-// unknown shows the records of unknown outcome, the oldest of a page first.
-func (c *Console) unknown(k *call) {
-	fresh := c.newsOf(openNews, "", k.URL.Path)
-	f, err := c.search(k, operator.Search{States: []semel.State{semel.StateUnknown}})
-	if err != nil {
-		c.storeFailed(k, err)
-		return
-	}
-	f.News = fresh
-	slices.Reverse(f.Records)
-	c.show(k, http.StatusOK, "unknown", "Unknown outcomes", f)
 }
 
 // storeFailed says that the records cannot be read now.

@@ -31,6 +31,7 @@ type operatorSession struct {
 	// form is in each form of the session's pages, so that no other site can send one.
 	form  string
 	until time.Time
+	said  string // what a form has done, for the page after it
 }
 
 // sessions are those that last. The zero value is not ready; use newSessions.
@@ -98,6 +99,28 @@ func (s *sessions) of(r *http.Request) (operatorSession, bool) {
 		}
 	}
 	return operatorSession{}, false
+}
+
+// tell keeps what a form has done for the page that the browser is sent to.
+func (s *sessions) tell(r *http.Request, said string) { s.swap(r, said) }
+
+// told returns what a form has done, once.
+func (s *sessions) told(r *http.Request) string { return s.swap(r, "") }
+
+func (s *sessions) swap(r *http.Request, said string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range []string{secureCookie, plainCookie} {
+		for _, found := range r.CookiesNamed(name) {
+			id := sha256.Sum256([]byte(found.Value))
+			if one, ok := s.all[id]; ok {
+				before, one.said = one.said, said
+				s.all[id] = one
+				return before
+			}
+		}
+	}
+	return ""
 }
 
 // end ends the sessions of a request, if it has any.

@@ -39,13 +39,27 @@ func (c *Console) settle(k *call) (string, *refusal) {
 		_, err = c.records.Resolve(k.Context(), k.by(), digest, semel.Fence(seen), settlement)
 	}
 	c.logAct(k, k.PostFormValue(string(operatorview.FieldAs)), digest.String()[:12], err)
-	switch {
-	case err != nil:
+	c.waiting.forget()
+	if err != nil {
 		return "", refused(err)
-	case settlement.State == semel.StateReleased:
+	}
+	c.sessions.tell(k.Request, "The verdict was taken. "+taken(settlement.State, digest))
+	if settlement.State == semel.StateReleased {
 		return Path + "unknown", nil
 	}
-	return Path + "records/" + digest.String() + "?done", nil
+	return Path + "records/" + digest.String(), nil
+}
+
+// taken names what a verdict has done.
+func taken(as semel.State, digest semel.Digest) string {
+	what := "Record " + digest.String()[:12]
+	switch as { //nolint:exhaustive // these are the verdicts.
+	case semel.StateReleased:
+		return what + " did not happen: the next attempt executes."
+	case semel.StateCancelled:
+		return what + " must not happen: attempts are refused."
+	}
+	return what + " happened: attempts get what you gave."
 }
 
 // refused says why a verdict was not taken.
@@ -71,23 +85,28 @@ func refused(err error) *refusal {
 
 // settlement reads the form about a record.
 func (c *Console) settlement(ctx context.Context, digest semel.Digest, form url.Values) (semel.Settlement, error) {
-	v, err := typedVerdict(form, c.guard.Policy().MaxOutcomeBytes)
+	rec, err := c.guard.Store().Lookup(ctx, digest) // its scope and name, which no later attempt changes
+	if err != nil {
+		return semel.Settlement{}, err
+	}
+	of := kindOf(&rec)
+	v, err := typedVerdict(form, of, c.guard.Policy().MaxOutcomeBytes)
 	if err != nil {
 		return semel.Settlement{}, err
 	}
 	s, err := v.Settlement()
-	if err != nil || v.Result == nil {
+	switch {
+	case err != nil || v.Result == nil:
 		return s, err
-	}
-	rec, err := c.guard.Store().Lookup(ctx, digest) // its scope and name, which no later attempt changes
-	if err != nil {
+	case of == ofMessage, of == ofFunction:
+		s.Outcome, err = semel.OutcomeOf(v.Result)
 		return s, err
 	}
 	return s, v.Keep(&s, &rec)
 }
 
-// typedVerdict reads the form. Its errors are [*operatorview.FieldError].
-func typedVerdict(form url.Values, most int) (*operatorview.RecordVerdict, error) {
+// typedVerdict reads the form of a record of a kind. Its errors are [*operatorview.FieldError].
+func typedVerdict(form url.Values, of kind, most int) (*operatorview.RecordVerdict, error) {
 	get := func(f operatorview.Field) string { return strings.TrimSpace(form.Get(string(f))) }
 	bounded := func(f operatorview.Field, n int) error {
 		if n <= most {
@@ -105,7 +124,14 @@ func typedVerdict(form url.Values, most int) (*operatorview.RecordVerdict, error
 	if v.As != "completed" { // what was typed of an answer belongs to that verdict alone
 		return v, nil
 	}
-	if result := get(operatorview.FieldResult); result != "" {
+	switch result := get(operatorview.FieldResult); {
+	case of == ofMessage:
+		v.Result = json.RawMessage("{}") // of the consumer's function, which returns nothing
+		return v, nil
+	case of.Returns() && (result != "" || !of.Answers()):
+		if result == "" {
+			return nil, &operatorview.FieldError{Field: operatorview.FieldResult, Text: `“it happened” needs the result, such as "ch_17"; null where there is none`}
+		}
 		v.Result = json.RawMessage(result)
 		return v, bounded(operatorview.FieldResult, len(result))
 	}

@@ -263,7 +263,7 @@ func TestReconciledInConsole(t *testing.T) {
 	_, link, _ := strings.Cut(list, `<a href="/console/records/`)
 	digest, _, _ := strings.Cut(link, `"`)
 	record := operators.send(t, http.MethodGet, "/console/records/"+digest, "", "Cookie", cookie).body
-	_, link, _ = strings.Cut(list, `it may have happened or not, since <time datetime="`)
+	_, link, _ = strings.Cut(list, `<time class="ago" datetime="`)
 	text, _, _ := strings.Cut(link, `"`)
 	if since, err := time.Parse(time.RFC3339, text); err != nil || since.Before(from.Truncate(time.Millisecond)) || since.After(to) {
 		t.Errorf("it is unknown since %q, want %v to %v", text, from, to)

@@ -3,6 +3,7 @@ package adminapi
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -48,7 +49,10 @@ func (a *API) admit(c *call) error {
 // calls are. Its errors are for that person.
 func (a *API) LogIn(r *http.Request, secret string) (Token, error) {
 	token, err := a.authenticate(r, remoteAddress(r), []string{"Bearer " + secret})
-	if err != nil {
+	switch {
+	case errors.Is(err, errTokenWrong):
+		return Token{}, errLogInWrong
+	case err != nil:
 		return Token{}, err
 	}
 	return *token, nil

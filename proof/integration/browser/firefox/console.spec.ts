@@ -34,7 +34,7 @@ test("the story of the demo: an answer is lost, and settled in the console with 
   const token = await page.$eval("code.token", (code) => code.textContent!);
   await page.goto(demo.console);
   await page.keyboard.type(token);
-  await enter(page, "Something may have happened or not");
+  await enter(page, "1 request needs you");
   await expect.poll(() => page.$eval("[data-live=unknown]", (data) => data.textContent)).toBe("2"); // by the event stream
   await tabTo(page, "a.more[href='/console/unknown']");
   await enter(page, "Each of these may have happened or not");

@@ -35,7 +35,7 @@ test("a message in quarantine is released, and its consumer handles it", { tag: 
   await expect(page.getByRole("button", { name: "Decide as alice" })).toHaveCount(0);
   await info.attach("released message", { body: await page.screenshot({ fullPage: true }), contentType: "image/png" });
   expect(script(service.dir, "fill-inbox", "semel.db")).toContain("handled paid-17");
-  await page.getByRole("link", { name: "Audit trail" }).click();
+  await page.getByRole("link", { name: "Audit", exact: true }).click();
   await expect(page.getByRole("table")).toContainText("she is there now");
   await page.goto(`${console}log`); // this store has none
   await expect(page.getByRole("main")).toContainText("No outcome log is kept");
@@ -62,7 +62,7 @@ test("a message that holds its key back is released, and all are published in or
   expect(script(service.dir, "run-outbox", "shop.db", "semel.db", "none")).toBe("published paid-1\npublished paid-2\n");
   await page.reload();
   await expect(page.getByRole("main")).toContainText("None.");
-  await page.getByRole("link", { name: "Audit trail" }).click();
+  await page.getByRole("link", { name: "Audit", exact: true }).click();
   await expect(page.getByRole("table")).toContainText("the queue is there now");
   await page.context().close();
 });
