@@ -9,11 +9,12 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
+	told "github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/operator"
 	"github.com/semel-dev/semel/outcomelog/archive"
 )
 
-// findPage shows what a word from outside names: a reference, a key, an order number of the outcome log, or a digest.
+// findPage shows the records that a word may name: a reference, a key, an order number of the outcome log, or a digest.
 type findPage struct {
 	*found
 
@@ -24,8 +25,8 @@ type findPage struct {
 }
 
 const (
-	// fewDigits are those of a reference, the shortest part of a digest that is looked for.
-	fewDigits = 8
+	// fewDigits is the length of a reference, the shortest part of a digest that is looked for.
+	fewDigits = told.ReferenceDigits
 	// maxQuery bounds a word: no key is longer.
 	maxQuery = semel.MaxKeyBytes
 )
@@ -33,10 +34,7 @@ const (
 // asReference is the form of a reference, with the letters that people mistake for digits.
 var asReference = regexp.MustCompile(`^[0-9A-Za-z]{4}[- ][0-9A-Za-z]{4}$`) //nolint:gochecknoglobals // a constant.
 
-// reference returns the digits of a digest that people read to each other.
-func reference(digest string) string { return strings.ToUpper(digest[:4] + "-" + digest[4:fewDigits]) }
-
-// digitsOf returns the first digits of a digest that a word is, or why it is none although it looks like a reference.
+// digitsOf reads a word as the first digits of a digest. problem explains why a word that looks like a reference is none.
 func digitsOf(word string) (digits, problem string) {
 	digits = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(word, "#"), "…"))
 	reference := asReference.MatchString(digits)
@@ -52,7 +50,7 @@ func digitsOf(word string) (digits, problem string) {
 	return "", ""
 }
 
-// find leads to the record that a word names, or lists all that it may name.
+// find leads to the one record that a word names, or lists several.
 func (c *Console) find(k *call) {
 	p := findPage{found: &found{}, Query: strings.TrimSpace(k.URL.Query().Get("q")), Logged: c.kept != nil}
 	if p.Query == "" || len(p.Query) > maxQuery {
@@ -146,7 +144,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// findEntries adds the entries of the outcome log about such a record, or about what has that number.
+// findEntries adds the entries of the outcome log about such a record, or with that number.
 func (c *Console) findEntries(ctx context.Context, p *findPage, digits string) error {
 	queries := []archive.Query{{Made: p.Query, Limit: pageRecords}}
 	if digits != "" {

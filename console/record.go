@@ -14,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
+	told "github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
@@ -39,10 +40,10 @@ type recordPage struct {
 	Steps []flowStep // of a flow
 	Gone  string     // why the steps cannot be read
 	Of    kind
-	// Waits says that a flow is not settled, and Parked where it waits for an operator; no step where it waits for its next attempt.
+	// Waits marks a flow that is not settled. Parked has a step where it waits for an operator, and none where it waits for its next attempt.
 	Waits  bool
 	Parked place
-	Own    bool   // the record to settle is the flow's, not that of a step
+	Own    bool   // the record to settle is the flow's, and no step's
 	Word   string // its state in a list
 	Next   bool   // another record waits for a verdict
 	Took   string // how long the attempt ran; empty where that is not known
@@ -109,7 +110,7 @@ func (c *Console) record(k *call, status int) {
 	c.show(k, status, "record", "Record "+p.Digest[:12], p)
 }
 
-// place says where a flow waits.
+// place finds out for whom a flow waits.
 func (p *recordPage) place(rec *semel.Record) {
 	p.Word = viewRow(rec).Word
 	if p.Of != ofFlow || !p.Open {
@@ -239,7 +240,7 @@ func became(rec *semel.Record) string {
 // functions are those of the templates.
 func functions() map[string]any {
 	return map[string]any{
-		"visible": visible, "body": body, "tone": tone, "symbol": symbol, "ago": ago, "age": age, "sentence": sentence, "reference": reference,
+		"visible": visible, "body": body, "tone": tone, "symbol": symbol, "ago": ago, "age": age, "sentence": sentence, "reference": told.Reference,
 		"clock": func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {
@@ -265,7 +266,7 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// ago says how long ago a time was, to the page's reader.
+// ago writes the time since then for a line of a list.
 func ago(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	switch since := time.Since(at); {
@@ -283,7 +284,7 @@ func ago(text string) string {
 // shorten abbreviates the units of round, for a line of a list.
 var shorten = strings.NewReplacer(" seconds", " s", " second", " s", " minutes", " min", " minute", " min", " hours", " h") //nolint:gochecknoglobals // a constant.
 
-// age says how long it is since a time.
+// age writes the time since then.
 func age(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

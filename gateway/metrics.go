@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
@@ -22,7 +23,7 @@ import (
 const (
 	countTimeout = time.Second
 	// maxDecisionAttrs bounds the attributes of one log line.
-	maxDecisionAttrs = 11
+	maxDecisionAttrs = 12
 	metricNamespace  = "semel"
 )
 
@@ -210,6 +211,9 @@ func (g *Gateway) decided(rule *rules.Route) func(context.Context, semelhttp.Dec
 			slog.Int("status", d.Status))
 		if d.Digest != (semel.Digest{}) {
 			attrs = append(attrs, slog.String("key", d.Digest.String()[:outcomelog.KeyDigits]))
+			if d.Outcome == outcomelog.Unknown {
+				attrs = append(attrs, slog.String("reference", refusal.Reference(d.Digest.String())))
+			}
 		}
 		attrs = append(attrs,
 			slog.Uint64("fence", uint64(d.Fence)),

@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/gateway/internal/forms"
 	"github.com/semel-dev/semel/internal/crossorigin"
 	"github.com/semel-dev/semel/internal/formguard"
+	"github.com/semel-dev/semel/internal/refusal"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/semelhttp"
 )
@@ -103,7 +104,8 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		forms.Refuse(w, r)
 		return
 	}
-	claimed := semel.ClaimFrom(ctx) != nil
+	claim := semel.ClaimFrom(ctx)
+	claimed := claim != nil
 	if !claimed && ctx.Err() != nil {
 		w.WriteHeader(statusCallerGone)
 		return
@@ -128,6 +130,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		problem = semelhttp.Problem{
 			Name: "outcome-unknown", Page: "no-answer", Title: "The outcome is unknown", Status: http.StatusBadGateway,
 			Detail: "The service took the request and did not answer. Sent again with the same key it is not carried out again; with another key it may happen twice. Look it up; an operator can resolve it.",
+			Extra:  map[string]any{"reference": refusal.Reference(claim.Digest().String())},
 		}
 		if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && a.reconcile != nil {
 			problem.Retryable, problem.RetryAfter = true, max(retryUpstream, a.reconcile.AbsentAfter)

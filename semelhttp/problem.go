@@ -241,7 +241,13 @@ func (p *Problem) learn(refusal *semel.Error) {
 	if known := recorded(refusal.Record); known != nil {
 		p.Extra = known
 	}
+	if errors.Is(refusal, semel.ErrUnknown) && refusal.Digest != (semel.Digest{}) {
+		p.Extra = map[string]any{"reference": reference(refusal.Digest)}
+	}
 }
+
+// reference returns the digits by which an operator finds the record.
+func reference(d semel.Digest) string { return refusal.Reference(d.String()) }
 
 // recorded returns what is known of an answer that was not kept.
 func recorded(rec *semel.Record) map[string]any {

@@ -29,9 +29,11 @@ type Language struct {
 	Policy string `json:"policy"` // the link to the published policy
 	Result string `json:"result"` // the link to the result of an earlier attempt
 	Wait   string `json:"wait"`   // "You can try again in %d s."
-	Back   string `json:"back"`   // the link to the form that nothing came of
-	Once   string `json:"once"`   // how to do once more what may have happened, and the link to the form
-	Pages  map[string]struct {
+	// Reference comes before the digits that an operator finds the record by.
+	Reference string `json:"reference"`
+	Back      string `json:"back"` // the link to the form that nothing came of
+	Once      string `json:"once"` // how to do once more what may have happened, and the link to the form
+	Pages     map[string]struct {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	} `json:"pages"`
@@ -49,6 +51,7 @@ func mayHaveHappened() []string {
 type problemPage struct {
 	Lang, Title, Detail, Name string
 	Wait                      string
+	Reference                 string
 	Form, Back, Once          string
 	PolicyURL, Policy         string
 	Location, Result          string
@@ -67,6 +70,9 @@ func writeProblemPage(w http.ResponseWriter, r *http.Request, p *Problem) {
 	}
 	if p.RetryAfter > 0 {
 		page.Wait = fmt.Sprintf(texts.Wait, p.retrySeconds())
+	}
+	if reference, ok := p.Extra["reference"].(string); ok {
+		page.Reference = texts.Reference + " " + reference
 	}
 	if location, ok := p.Extra["location"].(string); ok {
 		page.Location, page.Result = location, texts.Result
