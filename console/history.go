@@ -62,7 +62,7 @@ type reading struct {
 type tally struct {
 	Executed uint64 `json:"executed"`
 	Replayed uint64 `json:"replayed"`
-	// Stopped counts duplicates that did not run, whatever they were told.
+	// Stopped counts duplicates that did not run, with any answer.
 	Stopped uint64 `json:"stopped"`
 	Waited  uint64 `json:"waited"`
 	Refused uint64 `json:"refused"`

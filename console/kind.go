@@ -7,7 +7,7 @@ import (
 	"github.com/semel-dev/semel/internal/verdict"
 )
 
-// kind is what a record is about. It decides what a form about it asks for, and how an operator finds out what happened.
+// kind is the subject of a record. It decides which fields a form has, and how an operator finds out about the outcome.
 type kind string
 
 const (
@@ -41,23 +41,23 @@ func (k kind) Answers() bool { return k == ofRequest || k == ofFunction }
 // Returns reports whether a completed one has the result of a function.
 func (k kind) Returns() bool { return k == ofFlow || k == ofStep || k == ofFunction }
 
-// Find says how an operator finds out whether it happened.
+// Find tells how an operator finds out whether it happened.
 func (k kind) Find() string {
 	switch k {
 	case ofRequest:
-		return "Look in the application for what this request makes: a row, an invoice, a line in its log from that time. If it is there, it happened."
+		return "Look in the application for the effect of this request: a row, an invoice, a line in its log from that time. If it is there, it happened."
 	case ofStep:
 		return "Ask the service that this step calls, by the key that it was given, or look there for the effect at that time. If it is there, it happened."
 	case ofFlow:
 		return "Look for the effect of the whole flow. Where one step is unknown, settle that step instead: the flow goes on with its next attempt."
 	case ofMessage:
-		return "Look for what the consumer makes of this message. If it is there, it happened."
+		return "Look for the effect of this message. If it is there, it happened."
 	case ofFunction:
 	}
 	return "Look for the effect where the program writes it, at that time. If it is there, it happened."
 }
 
-// Happened says what follows when an operator decides that it happened.
+// Happened names the effect where an operator decides that it happened.
 func (k kind) Happened() string {
 	switch k {
 	case ofStep:
@@ -71,7 +71,7 @@ func (k kind) Happened() string {
 	return "It happened: attempts get the answer below"
 }
 
-// Released says what follows when it did not happen.
+// Released names the effect where it did not happen.
 func (k kind) Released() string {
 	switch k {
 	case ofStep:
@@ -83,7 +83,7 @@ func (k kind) Released() string {
 	return "It did not happen: the next attempt executes"
 }
 
-// Cancelled says what follows when it must not happen.
+// Cancelled names the effect where it must not happen.
 func (k kind) Cancelled() string {
 	switch k {
 	case ofStep:

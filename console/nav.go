@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// navigation leads to the parts of the console that this process has something for.
+// navigation leads to the parts of the console that this process has data for.
 type navigation struct {
 	Service string
 	Groups  []group
@@ -20,10 +20,10 @@ type group struct {
 
 type part struct {
 	Path, Name string
-	Count      string // what waits there; empty for nothing, or where nothing is counted
+	Count      string // of the records that wait there; empty for none
 }
 
-// navigation is that of an operator's page. Pages that it does not lead to still have their addresses.
+// navigation returns the links of every page. Pages that it leaves out still have their addresses.
 func (c *Console) navigation(ctx context.Context, host string) navigation {
 	n := navigation{Service: cmp.Or(c.service(), host)}
 	var waiting pending

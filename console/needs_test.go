@@ -16,7 +16,7 @@ import (
 	"github.com/semel-dev/semel/semelhttp"
 )
 
-// buy is a flow that ends as its input says.
+// buy is a flow that ends according to its input.
 func buy() *flow.Definition[string, string] {
 	return flow.Define("buy", func(r *flow.Run, in string) (string, error) {
 		_, err := flow.Call(r, "reserve", in, func(context.Context, string) (string, error) { return "ok", nil },
@@ -65,7 +65,7 @@ func requestScope() string {
 	return must.Get(ask(must.Get(http.NewRequest(http.MethodPost, "http://shop.example/orders", nil)))) //nolint:noctx // it is not sent.
 }
 
-// The overview counts what waits for a verdict: no flow that goes on with its next attempt, and of a parked one the step alone.
+// The overview counts records that wait for a verdict: no flow that goes on with its next attempt, and for a parked one its step alone.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -88,7 +88,7 @@ func TestNeeds(t *testing.T) {
 	contains(t, page, "Record "+oldest.String()[:12])
 }
 
-// A flow says where it waits and whom for, and an error and what was undone come first.
+// The page of a flow begins with the step that waits, or with the error and the steps that were undone.
 func TestFlowStates(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -124,7 +124,7 @@ func TestFlowStates(t *testing.T) {
 	}
 }
 
-// A form asks for what its record can have: of a message for no status, and of a request for no result.
+// A form has the fields of its record: for a message no status, and for a request no result.
 func TestKindOfForm(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -150,7 +150,7 @@ func TestKindOfForm(t *testing.T) {
 	}
 }
 
-// A word leads to its record at once, to all that it may name, or says that it names none.
+// A word leads to its record at once, to several, or to a page without any.
 func TestFindWord(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -77,9 +77,9 @@ func meaning(o outcomelog.Outcome) sense {
 	return sense{asRefused, ""}
 }
 
-// stopped reports whether an outcome is that of a duplicate which did not run again.
+// stopped reports whether an outcome belongs to a duplicate, which did not run again.
 func stopped(o outcomelog.Outcome) bool {
-	switch o { //nolint:exhaustive // the others ran, or were no duplicates.
+	switch o { //nolint:exhaustive // all else ran, or repeats nothing.
 	case outcomelog.Replayed, outcomelog.Merged, outcomelog.InFlight, outcomelog.NotKept, outcomelog.Unreadable, outcomelog.Duplicate:
 		return true
 	}

@@ -16,7 +16,7 @@ import (
 // pingTimeout bounds the wait for the store's sign of life.
 const pingTimeout = 2 * time.Second
 
-// overviewPage says whether anything needs the operator, and what this process has done.
+// overviewPage tells whether a record needs the operator, and the counts of this process.
 type overviewPage struct {
 	Since      string
 	News       *news

@@ -13,10 +13,10 @@ import (
 	"github.com/semel-dev/semel/operator"
 )
 
-// countFresh is the time for which what waits for an operator is not counted again for the navigation.
+// countFresh is the time for which the navigation shows the same counts.
 const countFresh = 10 * time.Second
 
-// pending counts what waits for an operator among a bounded number of records, the newest first.
+// pending counts records that wait for an operator, among a bounded number of records, the newest first.
 type pending struct {
 	Needs    int    // records that only a verdict settles
 	Parked   int    // flows that wait for one of them
@@ -27,7 +27,7 @@ type pending struct {
 	Digest   string // of that one
 }
 
-// count looks for what waits for an operator.
+// countPending counts the records that wait for an operator, and keeps the result for the navigation.
 func (c *Console) countPending(ctx context.Context) (*pending, error) {
 	p := &pending{}
 	at, err := c.records.List(ctx, operator.Search{States: []semel.State{semel.StateUnknown}, Examine: semel.MaxListExamined, Bare: true}, func(rec *semel.Record) error {
@@ -73,7 +73,7 @@ func unknownSince(rec *semel.Record) string {
 	return operatorview.Time(rec.ClaimedAt)
 }
 
-// counted keeps what was counted last. The zero value has nothing.
+// counted keeps the last counts. The zero value has none.
 type counted struct {
 	mu   sync.Mutex // guards the fields below
 	last *pending   // nil if the store did not answer; not changed any more
@@ -93,7 +93,7 @@ func (c *counted) forget() {
 	c.at = time.Time{}
 }
 
-// recent returns what was counted a moment ago. Of callers that find it old, one counts.
+// recent returns the last counts. Of the callers that find them old, one counts anew.
 func (c *counted) recent() (p *pending, old bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *counted) recent() (p *pending, old bool) {
 	return c.last, old
 }
 
-// recentPending returns what waits, as of a moment ago; nil when the store does not say.
+// recentPending returns counts of the last seconds; nil when the store does not answer.
 func (c *Console) recentPending(ctx context.Context) *pending {
 	p, old := c.waiting.recent()
 	if !old {

@@ -33,7 +33,7 @@ type row struct {
 
 	Word   string // its state, in which a flow can be parked or open
 	Short  string // its key; the first digits of the digest where keys are hidden
-	Route  string // method and path, or whatever else the scope says
+	Route  string // method and path, or the scope itself
 	Caller string // the digest of the caller; empty where the scope has none
 	Began  string
 	// In says what it means for the next attempt.
@@ -76,7 +76,7 @@ func viewRow(rec *semel.Record) row {
 	return r
 }
 
-// search looks at a bounded number of records, and shows those that are wanted.
+// search looks at a bounded number of records, and shows the wanted ones.
 func (c *Console) search(k *call, s operator.Search, wanted func(*semel.Record) bool) (*found, error) {
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
 	defer cancel()

@@ -31,7 +31,7 @@ type operatorSession struct {
 	// form is in each form of the session's pages, so that no other site can send one.
 	form  string
 	until time.Time
-	said  string // what a form has done, for the page after it
+	said  string // the result of a form, for the page after it
 }
 
 // sessions are those that last. The zero value is not ready; use newSessions.
@@ -101,10 +101,10 @@ func (s *sessions) of(r *http.Request) (operatorSession, bool) {
 	return operatorSession{}, false
 }
 
-// tell keeps what a form has done for the page that the browser is sent to.
+// tell keeps the result of a form for the page that follows it.
 func (s *sessions) tell(r *http.Request, said string) { s.swap(r, said) }
 
-// told returns what a form has done, once.
+// told returns the result of the last form, once.
 func (s *sessions) told(r *http.Request) string { return s.swap(r, "") }
 
 func (s *sessions) swap(r *http.Request, said string) (before string) {

@@ -2,7 +2,7 @@ package console
 
 import "github.com/semel-dev/semel/outcomelog"
 
-// tone returns the one of eight states whose colour and symbol a word has: lists, drawings and the styles know no others.
+// tone maps a word to one of eight states, which have a colour and a symbol each.
 func tone(word string) string {
 	switch word {
 	case "completed", "finished", "enforced", "handled":
@@ -28,7 +28,7 @@ func tone(word string) string {
 	case asReplayed:
 		return "completed"
 	case asRan:
-		switch outcome { //nolint:exhaustive // the others left an answer.
+		switch outcome { //nolint:exhaustive // all else left an answer.
 		case outcomelog.Rejected, outcomelog.Failed:
 			return "failed"
 		case outcomelog.Released, outcomelog.RolledBack:

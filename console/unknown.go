@@ -21,12 +21,12 @@ type unknownPage struct {
 	*found
 	form
 
-	// Results say what became of each of the chosen ones.
+	// Results has the outcome of each chosen record.
 	Results []result
 	Next    bool // more wait
 }
 
-// result is what became of one record of many.
+// result tells the outcome of one record of many.
 type result struct{ What, Said string }
 
 // unknown shows the records of unknown outcome, the oldest of a page first.
@@ -48,8 +48,8 @@ func (c *Console) unknown(k *call, status int) {
 	c.show(k, status, "unknown", "Unknown outcomes", p)
 }
 
-// settleMany settles each of the chosen records, the attempt that the operator saw, and says of each what became of it. When the
-// store goes away, it stops: the rest is as it was.
+// settleMany settles each of the chosen records, for the attempt that the operator saw, and reports the outcome of each. When the
+// store goes away, it stops: the rest stays as it was.
 func (c *Console) settleMany(k *call) (string, *refusal) {
 	picked := k.PostForm["pick"]
 	as := k.PostFormValue(string(operatorview.FieldAs))
@@ -60,7 +60,7 @@ func (c *Console) settleMany(k *call) (string, *refusal) {
 	case len(picked) > maxPicked:
 		return "", &refusal{http.StatusUnprocessableEntity, fmt.Sprintf("Nothing was done: at most %d records are settled together, and %d were chosen.", maxPicked, len(picked)), "pick"}
 	case as != "released" && as != "cancelled":
-		return "", &refusal{http.StatusUnprocessableEntity, "Nothing was done: say what happened to all of them. What happened with an answer of its own is settled on its own page.", string(operatorview.FieldAs)}
+		return "", &refusal{http.StatusUnprocessableEntity, "Nothing was done: choose an outcome for all of them. A request that happened has an answer of its own: settle it on its page.", string(operatorview.FieldAs)}
 	}
 	v := operatorview.RecordVerdict{As: as, Reason: reason, Naming: label}
 	settlement, err := v.Settlement()
@@ -83,7 +83,7 @@ func (c *Console) settleMany(k *call) (string, *refusal) {
 		for _, rest := range picked[i+1:] {
 			k.results = append(k.results, result{shortPick(rest), "nothing was done: the store had gone away before it"})
 		}
-		return "", &refusal{http.StatusServiceUnavailable, fmt.Sprintf("The store went away: %d of %d were settled before, as is said below.", done, len(picked)), ""}
+		return "", &refusal{http.StatusServiceUnavailable, fmt.Sprintf("The store went away: %d of %d were settled before; the list has each of them.", done, len(picked)), ""}
 	}
 	k.form = form{Done: fmt.Sprintf("%d of %s settled as %s.", done, texts.Count(len(picked), "record"), as)}
 	return "", nil

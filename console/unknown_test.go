@@ -20,7 +20,7 @@ func picks(page string) (all []string) {
 	return all
 }
 
-// Promise 3: records that are settled together are settled each on its own, the attempt that was seen, and each says what became of it.
+// Promise 3: records that are settled together are settled each on its own and for the attempt that was seen, and the page reports each outcome.
 func TestSettleMany(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -42,7 +42,7 @@ func TestSettleMany(t *testing.T) {
 	}{
 		"none":      {nil, "released", 422, "choose the records"},
 		"many":      {make([]string, 101), "released", 422, "at most 100"},
-		"an answer": {chosen, "completed", 422, "say what happened to all"},
+		"an answer": {chosen, "completed", 422, "choose an outcome for all"},
 		"no record": {[]string{"<i>x"}, "released", 200, "it names no record"},
 	} {
 		form["pick"], form["as"] = test.pick, []string{test.as}

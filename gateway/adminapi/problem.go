@@ -51,7 +51,7 @@ var (
 		with("WWW-Authenticate", `Bearer realm="semel admin API", error="invalid_token"`)
 	// errLogInWrong is for a person, who typed it.
 	errLogInWrong = refuse(http.StatusUnauthorized, "token-wrong", "The token is not known",
-		"You are not logged in. Copy the whole token, without the name before it, and log in again. If it still fails, ask whoever runs the program for a line of your own.")
+		"You are not logged in. Copy the whole token, without the name before it, and log in again. If it still fails, ask the administrator of this program for a line of your own.")
 )
 
 // with adds a header.
