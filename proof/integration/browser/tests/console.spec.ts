@@ -239,7 +239,7 @@ for (const scripts of [true, false]) {
     await page.getByLabel("None of them happened, and none must").check();
     await page.getByLabel("Reason: how you know").fill("the ledger has none");
     await page.getByRole("button", { name: "Settle the chosen ones as alice" }).click();
-    await expect(page.getByRole("status")).toHaveText("2 of 2 records settled as cancelled.");
+    await expect(page.locator("p.done")).toHaveText("2 of 2 records settled as cancelled.");
     await expect(page.getByRole("row")).toHaveCount(2);
     await page.getByRole("link", { name: "Next unknown" }).click();
     await expect(page.locator("dl.facts").first()).toContainText(keys[2]!);
