@@ -46,9 +46,9 @@ type recordPage struct {
 	Own    bool   // the record to settle is the flow's, and no step's
 	Word   string // its state in a list
 	Next   bool   // another record waits for a verdict
-	Took   string // how long the attempt ran; empty where that is not known
 	// Repeats are the repetitions that this process has met; nil when it meets none.
 	Repeats *operatorview.Repeats
+	Line    *timeline // nil for none
 	// Logged says that the outcome log may have entries about it.
 	Logged bool
 	// Ask is a command that asks for the outcome as a caller does; empty where the key cannot be written in one.
@@ -103,6 +103,7 @@ func (c *Console) record(k *call, status int) {
 		p.Next = waiting != nil && waiting.Needs > 0
 	}
 	p.Repeats = operatorview.ViewRepeats(c.repeats, &rec)
+	p.Line = drawTime(&rec, p.Repeats)
 	c.addSteps(ctx, &p, &rec)
 	if !k.session.ReadOnly {
 		p.answer(&rec)
