@@ -185,6 +185,21 @@ func TestLiveReaders(t *testing.T) {
 	}
 }
 
+// Promise 8: the counts of the navigation are asked for once in a while, and not by each page.
+func TestCountsAreKept(t *testing.T) {
+	t.Parallel()
+	l := openLively(t)
+	b := l.logIn(t, aliceToken)
+	const pages = 20
+	before := l.store.questions.Load()
+	for range pages {
+		b.get("/console/rules")
+	}
+	if n := l.store.questions.Load() - before; n >= pages {
+		t.Errorf("%d pages asked the store %d times", pages, n)
+	}
+}
+
 // The overview tells the process from the store, and shows the process's numbers when the store is down.
 func TestOverview(t *testing.T) {
 	t.Parallel()
