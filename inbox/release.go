@@ -60,8 +60,9 @@ func List(ctx context.Context, guard *semel.Guard, consumer string, s operator.S
 	search := operator.Search{After: s.After, Examine: s.Examine, States: settled()}
 	if consumer != "" {
 		search.Scope = quarantineScope + consumer
+	} else { // most records are something else, and without their outcomes all of them count as completed
+		search.Bare, search.States = true, []semel.State{semel.StateCompleted}
 	}
-	search.Bare = consumer == "" // most records are something else
 	return records.List(ctx, search, func(rec *semel.Record) error {
 		if !isCopy(rec) {
 			return nil
