@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -442,10 +441,9 @@ func (g *Gateway) refuseUnclear(w http.ResponseWriter, r *http.Request, found *r
 			break
 		}
 	}
-	g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name), slog.String("condition", what))
 	crossorigin.From(r.Context()).Allow(w.Header())
-	refuseAmbiguous(w, r, "Nothing was done. Applications can read "+what+" in two ways that are treated differently here. Say it once, under exactly this name, "+
-		"in a body that is well formed, not compressed, and of the type that its Content-Type names.")
+	g.refuseAmbiguous(w, r, found, "Nothing was done. Applications can read "+what+" in two ways that are treated differently here. Say it once, under exactly this name, "+
+		"in a body that is well formed, not compressed, and of the type that its Content-Type names.", fmt.Errorf("%s can be read in two ways", what))
 }
 
 // bodyReader is a semelhttp.KeySource that finds no key: it reads the body for the conditions of a group.

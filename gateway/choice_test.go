@@ -249,6 +249,24 @@ func TestChoiceRefusesFragments(t *testing.T) {
 	}
 }
 
+// TestAmbiguousRequestsCount: a refusal counts on the route that the request may be meant for, or on the default route.
+func TestAmbiguousRequestsCount(t *testing.T) {
+	t.Parallel()
+	d := openRuled(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), `version: 1
+routes:
+  - {name: small, match: {path: /shop, query: {size: small}}}
+  - {name: pay, match: {path: /pay}}
+`)
+	for i, tt := range []struct{ line, header, route string }{
+		{"POST /shop?size=small&size=large", "", "small"},
+		{"POST /pay;x=1", "", "default"},
+		{"POST /pay", "Idempotency_Key: k", "default"},
+	} {
+		check(t, tt.line, d.sendRaw(t, tt.line, tt.header), http.StatusBadRequest, "ambiguous-request")
+		d.until(t, fmt.Sprintf(`semel_requests_total{outcome="ambiguous-request",route=%q} %d`, tt.route, max(i, 1)))
+	}
+}
+
 // TestChoiceCountsRefusals: a body that is refused while the route is chosen counts as one of the loosest route.
 func TestChoiceCountsRefusals(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func (g *Gateway) Handler() http.Handler {
 		}
 		if g.config.Next != nil { // the server around it deals with slow callers
 			if !g.settleHeader(r) {
-				refuseAmbiguous(w, r, ambiguousHeader)
+				g.refuseAmbiguous(w, r, g.router.fallback, ambiguousHeader, nil)
 				return
 			}
 			g.serve(w, r)
@@ -131,7 +131,7 @@ func (g *Gateway) Handler() http.Handler {
 		}
 		if !g.settleHeader(r) {
 			answer.last = r.ProtoMajor == 1 // the next request may be part of this one
-			refuseAmbiguous(w, r, ambiguousHeader)
+			g.refuseAmbiguous(w, r, g.router.fallback, ambiguousHeader, nil)
 			return
 		}
 		r, end := g.watchCaller(r)
@@ -177,9 +177,8 @@ func (g *Gateway) route(w http.ResponseWriter, r *http.Request, found *route) {
 	reason := g.router.lenient.slips(r, found)
 	switch {
 	case reason != "":
-		g.log.LogAttrs(r.Context(), slog.LevelInfo, "ambiguous request refused", slog.String("method", r.Method), slog.String("route", found.rule.Name))
 		crossorigin.From(r.Context()).Allow(w.Header())
-		refuseAmbiguous(w, r, reason)
+		g.refuseAmbiguous(w, r, found, reason, nil)
 	case g.forms != nil:
 		g.forms.Serve(w, r, &found.form) //nolint:contextcheck // the request brings its context.
 	default:

@@ -55,7 +55,7 @@ func newMetrics(g *Gateway) *metrics {
 	latencies := prometheus.ExponentialBuckets(0.00005, 2.5, 14) // 50 µs to 7 s
 	m := &metrics{
 		registry: cmp.Or(g.config.Metrics, prometheus.NewRegistry()),
-		requests: counter("requests_total", "Requests with a key, or without a required one, by what they came to.", "route", "outcome"),
+		requests: counter("requests_total", "Requests with a key, without a required one, or ambiguous, by what they came to.", "route", "outcome"),
 		waited:   counter("waited_total", "Requests that waited for a running twin.").WithLabelValues(),
 		claimSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: metricNamespace, Name: "claim_seconds", Buckets: latencies,

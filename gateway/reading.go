@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/semelhttp"
 )
 
@@ -354,8 +355,11 @@ const ambiguousPath = "Nothing was done. The path or the method can be read in t
 // unreadablePath is the detail for a request whose path has more readings than the gateway compares.
 const unreadablePath = "Nothing was done. The path is too long, or has too many escapes, to tell which rule it falls under: it has more than 4096 bytes, or can be read in more than 64 ways, or these have more than 64 KiB together. Write it plainly: in letters, digits and dashes, without escapes, parameters or backslashes that it does not need."
 
-// refuseAmbiguous answers a request that can be read in two ways.
-func refuseAmbiguous(w http.ResponseWriter, r *http.Request, detail string) {
+// refuseAmbiguous answers a request that can be read in two ways: it may be meant for the route. The reason is for the log.
+func (g *Gateway) refuseAmbiguous(w http.ResponseWriter, r *http.Request, found *route, detail string, reason error) {
+	g.decided(&found.rule)(r.Context(), semelhttp.Decision{
+		Outcome: outcomelog.AmbiguousRequest, Method: r.Method, Status: http.StatusBadRequest, Err: reason,
+	})
 	semelhttp.WriteProblem(w, r, semelhttp.Problem{
 		Name: "ambiguous-request", Page: "ambiguous-request", Title: "The request can be read in two ways", Status: http.StatusBadRequest,
 		Detail: detail,

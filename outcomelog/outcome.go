@@ -73,6 +73,8 @@ const (
 	KeyMissing Outcome = "key-missing"
 	// KeyInvalid: its key or scope is not valid.
 	KeyInvalid Outcome = "key-invalid"
+	// AmbiguousRequest: it can be read in two ways that the gateway treats differently.
+	AmbiguousRequest Outcome = "ambiguous-request"
 	// FormStale: the token of its form is no longer valid.
 	FormStale Outcome = "form-stale"
 	// Unverified: its signature is missing, wrong or too old.

@@ -23,8 +23,8 @@ func TestWordsOfDoors(t *testing.T) {
 		"../dbguard":   "created rejected returned-existing",
 		"../semelgrpc": "aborted cancelled created denied duplicate executed failed in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unreadable",
 		"../semelhttp": "aborted body-incomplete body-too-large cancelled created denied duplicate executed failed form-stale in-flight internal key-invalid key-missing merged mismatch not-kept not-stored quota rejected released replayed returned-existing rolled-back shutting-down unavailable unknown unprotected unreadable unverified",
-		// The gateway passes on the decisions of semelhttp. It looks for two outcomes, and starts the counters of those that alerts watch.
-		"../gateway": "claimed not-stored released unavailable unknown unprotected",
+		// The gateway passes on the decisions of semelhttp, and refuses on its own. It looks for two outcomes, and starts the counters of those that alerts watch.
+		"../gateway": "ambiguous-request claimed not-stored released unavailable unknown unprotected",
 	}
 	all := enumeration(t)
 	page, err := os.ReadFile("../docs/outcome-log.md")
