@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -159,10 +160,13 @@ func (f *Forms) Serve(w http.ResponseWriter, r *http.Request, found *Route) {
 	own := f.WithoutCookies(r)
 	a := attemptOf(own.Context())
 	restore := f.cleanQuery(own, a)
-	if asksForPage(own) {
+	known := f.known(own)
+	if asksForPage(own) || known != nil {
 		own.Header = freshPage(own.Header)
+		maps.Copy(own.Header, known)
 	}
 	page := newPageWriter(f, w, own, a, found)
+	page.asked = known != nil
 	returned := false
 	defer func() { page.finish(returned) }()
 	if restore != "" && f.restore(page, own, a, restore) {

@@ -53,6 +53,7 @@ type pageWriter struct {
 	pageRoutes  string      // routes of the page script; "" for a page without it
 	paged       bool        // there is a page script in the page
 	headed      bool        // the page has a head
+	asked       bool        // whether the page is still the one that the reader has, with the script
 	style       elementPass // of the notice
 	leads       *Route      // the first route that a form of the page leads to
 	wantsScript int         // the tokens in the page whose rules want the guard script
@@ -129,6 +130,8 @@ func (p *pageWriter) decide() {
 			p.Header().Del(name)
 		}
 		p.passOn()
+	case p.asked && p.status == http.StatusNotModified:
+		p.passUnmodified()
 	case reason != "":
 		if reason != pageOther {
 			p.report(reason)
@@ -317,11 +320,16 @@ func (p *pageWriter) changed() bool { return p.paged || p.rewriter.Stats().Inser
 // sendHeader sends the header of a rewritten page; length is that of its body, -1 for unknown.
 func (p *pageWriter) sendHeader(length int) {
 	h := p.Header()
+	tag := p.marked()
 	for _, name := range bodyHeaders() {
 		h.Del(name)
 	}
-	h["Cache-Control"] = privately(h["Cache-Control"])
-	h.Del("Expires")
+	if p.alike() {
+		h["Etag"] = tag
+	} else {
+		h["Cache-Control"] = privately(h["Cache-Control"])
+		h.Del("Expires")
+	}
 	coding := contentCoding(h)
 	h.Del("Content-Encoding")
 	if coding != "" {

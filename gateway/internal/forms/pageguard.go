@@ -36,9 +36,10 @@ type pageGuard struct {
 	// routes are the rules with page as an attribute of the element, by the host of the page; those of "" are for hosts
 	// that no rule names.
 	routes  map[string]string
-	names   []string // of these rules
-	headers []string // by which rules tell requests to one path apart
-	told    seenOnce // by route and kind
+	marks   map[string]string // of pages with the element, by that attribute
+	names   []string          // of these rules
+	headers []string          // by which rules tell requests to one path apart
+	told    seenOnce          // by route and kind
 }
 
 // pageRoute is a rule as the script reads it.
@@ -53,7 +54,7 @@ type pageRoute struct {
 }
 
 func (g *pageGuard) configure(c *Config) error {
-	g.routes = map[string]string{}
+	g.routes, g.marks = map[string]string{}, map[string]string{}
 	var all []*rules.Route
 	for i := range c.Rules {
 		rule := &c.Rules[i]
@@ -76,14 +77,17 @@ func (g *pageGuard) configure(c *Config) error {
 	slices.SortStableFunc(all, func(a, b *rules.Route) int {
 		return cmp.Or(cmp.Compare(b.Match.Host, a.Match.Host), cmp.Compare(weight(b.Match.Path), weight(a.Match.Path)))
 	})
+	if err := g.load("page.js"); err != nil {
+		return err
+	}
 	for _, host := range append([]string{""}, hostsOf(all)...) {
 		attribute, err := g.attributeOf(all, host)
 		if err != nil {
 			return err
 		}
-		g.routes[host] = attribute
+		g.routes[host], g.marks[attribute] = attribute, markOf(g.url+attribute)
 	}
-	return g.load("page.js")
+	return nil
 }
 
 var wildcard = regexp.MustCompile(`\{[^$}]*\}`)
