@@ -1,4 +1,4 @@
-// Demo shows the problem and the solution in a browser: one button, without Semel, with its script, and behind its gateway. It is
+// Demo shows the problem and the solution in a browser: one button, without Semel, with its script, and behind its gateway, with a form and without. It is
 // "semel demo" in a program of its own, which compiles in half the time.
 package main
 
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next four ports, or any free ones")
+	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next six ports, or any free ones")
 	once := flag.Bool("once", false, "play the scenarios without a browser, print the table, and exit")
 	flag.Parse()
 	if flag.NArg() > 0 {

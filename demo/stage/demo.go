@@ -17,12 +17,16 @@ import (
 	"github.com/semel-dev/semel/examples/invoices"
 )
 
-//go:embed rules.yaml
-var rulesFile []byte
+var (
+	//go:embed rules.yaml
+	rulesFile []byte
+	//go:embed scripts.yaml
+	scriptRulesFile []byte
+)
 
 // Options are the settings of [Start]. A nil *Options is complete.
 type Options struct {
-	// Listen is the address of the page; the three copies and the console get the next four
+	// Listen is the address of the page; the copies and the console get the next six
 	// ports, or any that are free. Default: any free port on this machine only.
 	Listen string
 	// Latency is the duration of the simulated accounting call behind every create. Default: 300 ms; negative for none.
@@ -35,6 +39,7 @@ type Options struct {
 type Demo struct {
 	dir                             string
 	unprotected, guarded, protected *side
+	scripts, paged                  *side // whose page has no form: alone, and behind a gateway with page: true
 	decisions                       *decisions
 	news                            news
 	page, console                   *site
@@ -92,6 +97,18 @@ func (d *Demo) startCopies(ctx context.Context, opts *Options, page string) erro
 		Guard:  true,
 		Banner: "This copy has the script in its pages, and nothing on its server: the script stops what it can see.",
 	})
+	if err != nil {
+		return err
+	}
+	d.scripts, err = d.startBare(ctx, opts, page, 5, "scripts", &invoices.Options{
+		Banner: "This page has no form, and this copy is unprotected: a second click makes a second invoice.", BannerTone: invoices.ToneWarning,
+	})
+	if err != nil {
+		return err
+	}
+	d.paged, err = d.startBehind(ctx, opts, page, 6, "paged", &gate{text: scriptRulesFile}, &invoices.Options{
+		Banner: "This page has no form, and the gateway has page: true for it: click twice and you still get one invoice.", BannerTone: invoices.ToneGood,
+	})
 	return err
 }
 
@@ -110,37 +127,44 @@ func (d *Demo) startBare(ctx context.Context, opts *Options, page string, after 
 }
 
 func (d *Demo) startProtected(ctx context.Context, opts *Options, page string) error {
-	s, err := openSide(d.dir, "protected", &invoices.Options{ //nolint:contextcheck // as above.
-		Latency: opts.Latency, Logger: quiet(opts.Logger),
+	admin, err := listenNear(ctx, page, 4)
+	if err != nil {
+		return err
+	}
+	d.protected, err = d.startBehind(ctx, opts, page, 2, "protected", &gate{text: rulesFile, admin: admin.Addr().String()}, &invoices.Options{
 		Banner: "This copy is behind semel gateway: click twice and you still get one invoice.", BannerTone: invoices.ToneGood,
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, admin.Close())
 	}
-	d.protected = s
+	d.console = serve(ctx, admin, d.protected.gate.console(), opts.Logger)
+	return nil
+}
+
+// startBehind serves a copy behind a gateway, which has its rules. The copy is returned even with an error, as by startBare.
+func (d *Demo) startBehind(ctx context.Context, opts *Options, page string, after int, name string, g *gate, look *invoices.Options) (*side, error) {
+	look.Latency, look.Logger = opts.Latency, quiet(opts.Logger)
+	s, err := openSide(d.dir, name, look) //nolint:contextcheck // as above.
+	if err != nil {
+		return nil, err
+	}
 	behind, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
-		return err
+		return s, err
 	}
 	s.upstream = serve(ctx, behind, s.net.inside(s.back.around(s.app.Handler(), d.news.notify)), opts.Logger)
-	front, err := listenNear(ctx, page, 2)
+	front, err := listenNear(ctx, page, after)
 	if err != nil {
-		return err
+		return s, err
 	}
-	admin, err := listenNear(ctx, page, 4)
-	if err != nil {
-		return errors.Join(err, front.Close())
+	g.dir, g.name, g.upstream, g.listen, g.log = d.dir, name, s.upstream.url(), front.Addr().String(), slog.New(d.decisions)
+	g.token = "demo-" + rand.Text() + rand.Text()
+	s.gate = g
+	if err := g.openGateway(ctx); err != nil {
+		return s, errors.Join(err, front.Close())
 	}
-	s.gate = &gate{
-		dir: d.dir, upstream: s.upstream.url(), listen: front.Addr().String(), admin: admin.Addr().String(), log: slog.New(d.decisions),
-		token: "demo-" + rand.Text() + rand.Text(),
-	}
-	if err := s.gate.openGateway(ctx); err != nil {
-		return errors.Join(err, front.Close(), admin.Close())
-	}
-	s.serve(ctx, front, s.gate, d.news.notify, opts.Logger)
-	d.console = serve(ctx, admin, s.gate.console(), opts.Logger)
-	return nil
+	s.serve(ctx, front, g, d.news.notify, opts.Logger)
+	return s, nil
 }
 
 // quiet drops the application's lines about every create.
@@ -163,16 +187,19 @@ func listenNear(ctx context.Context, page string, after int) (net.Listener, erro
 }
 
 // URLs has the addresses of the page, the copies and the console, and the token to log in to it.
-type URLs struct{ Page, Unprotected, Guarded, Protected, Console, Token string }
+type URLs struct{ Page, Unprotected, Guarded, Protected, Scripts, Paged, Console, Token string }
 
 // URLs returns the addresses.
 func (d *Demo) URLs() URLs {
-	return URLs{Page: d.page.url(), Unprotected: d.unprotected.url(), Guarded: d.guarded.url(), Protected: d.protected.url(), Console: d.console.url() + console.Path, Token: d.protected.gate.token}
+	return URLs{
+		Page: d.page.url(), Unprotected: d.unprotected.url(), Guarded: d.guarded.url(), Protected: d.protected.url(), Scripts: d.scripts.url(), Paged: d.paged.url(),
+		Console: d.console.url() + console.Path, Token: d.protected.gate.token,
+	}
 }
 
 // copies returns the started copies, by name.
 func (d *Demo) copies() map[string]*side {
-	started := map[string]*side{"unprotected": d.unprotected, "guarded": d.guarded, "protected": d.protected}
+	started := map[string]*side{"unprotected": d.unprotected, "guarded": d.guarded, "protected": d.protected, "scripts": d.scripts, "paged": d.paged}
 	maps.DeleteFunc(started, func(_ string, s *side) bool { return s == nil })
 	return started
 }
@@ -213,6 +240,8 @@ type state struct {
 	Protected   sideState  `json:"protected"`
 	Decisions   []decision `json:"decisions"`
 	Guarded     sideState  `json:"guarded"`
+	Scripts     sideState  `json:"scripts"`
+	Paged       sideState  `json:"paged"`
 	// Networks are those of the copies, by name.
 	Networks map[string]networkState `json:"networks"`
 }
@@ -221,12 +250,14 @@ func (d *Demo) state(ctx context.Context) (state, error) {
 	bare, bareErr := d.unprotected.state(ctx)
 	guarded, guardedErr := d.guarded.state(ctx)
 	kept, keptErr := d.protected.state(ctx)
+	scripts, scriptsErr := d.scripts.state(ctx)
+	paged, pagedErr := d.paged.state(ctx)
 	now := state{
-		Unprotected: bare, Guarded: guarded, Protected: kept,
+		Unprotected: bare, Guarded: guarded, Protected: kept, Scripts: scripts, Paged: paged,
 		Decisions: d.decisions.latest(), Networks: map[string]networkState{},
 	}
 	for name, s := range d.copies() {
 		now.Networks[name] = s.network()
 	}
-	return now, errors.Join(bareErr, guardedErr, keptErr)
+	return now, errors.Join(bareErr, guardedErr, keptErr, scriptsErr, pagedErr)
 }

@@ -1,11 +1,12 @@
-// Package stage serves the naive invoicing application three times: unchanged, with the browser client's script in its pages,
-// and behind the gateway, with a page that explains what to do and shows the counts live. Without a browser, it replays the
-// behaviour of people, browsers and programs on the first and the last.
+// Package stage serves the naive invoicing application several times: unchanged, with the browser client's script in its pages,
+// and behind the gateway; and for its page without a form, unchanged and behind a gateway with "page: true". Its own page explains what to do
+// and shows the counts live. Without a browser, it replays the behaviour of people, browsers and programs on the copies without
+// a gateway and behind one.
 //
 //	browser ──▶ page                                                 explains, counts, sets networks, resets
-//	        ──▶ watch ──▶ network ──▶ application (unprotected)
+//	        ──▶ watch ──▶ network ──▶ application (unprotected, scripts)
 //	        ──▶ watch ──▶ network ──▶ application with the script (guarded)
-//	        ──▶ watch ──▶ network ──▶ gateway ──▶ network ──▶ watch ──▶ application (protected)
+//	        ──▶ watch ──▶ network ──▶ gateway ──▶ network ──▶ watch ──▶ application (protected, paged)
 //	        ──▶ console of the gateway                               shows and settles what is unknown
 //
 // A network forwards everything until the page impairs it.

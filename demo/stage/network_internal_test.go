@@ -179,6 +179,7 @@ func TestSetNetwork(t *testing.T) {
 	for form, want := range map[string]int{
 		"copy=guarded&condition=delay&delay_ms=250":                      http.StatusSeeOther,
 		"copy=unprotected&condition=lose-answer":                         http.StatusSeeOther,
+		"copy=scripts&condition=drop-request":                            http.StatusSeeOther,
 		"copy=guarded&condition=lose-inside":                             http.StatusBadRequest, // it has no gateway
 		"copy=nobody&condition=normal":                                   http.StatusBadRequest,
 		"copy=guarded&condition=foul":                                    http.StatusBadRequest,
@@ -196,6 +197,8 @@ func TestSetNetwork(t *testing.T) {
 		"unprotected": {Condition: netLoseAnswer, DelayMS: defaultDelay.Milliseconds()},
 		"guarded":     {Condition: netDelay, DelayMS: 250},
 		"protected":   {Condition: netNormal, DelayMS: defaultDelay.Milliseconds()},
+		"scripts":     {Condition: netDropRequest, DelayMS: defaultDelay.Milliseconds()},
+		"paged":       {Condition: netDropRequest, DelayMS: defaultDelay.Milliseconds()}, // in the same column
 	}
 	if got := fmt.Sprint(now.Networks); got != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)

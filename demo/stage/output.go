@@ -10,8 +10,8 @@ import (
 // Welcome says where the copies and the console are.
 func (d *Demo) Welcome() string {
 	at := d.URLs()
-	return fmt.Sprintf("Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n  its console           %s (the page has the token)\n\nStop with Ctrl-C.\n",
-		at.Page, at.Unprotected, at.Guarded, at.Protected, at.Console)
+	return fmt.Sprintf("Open %s in your browser.\n\n  unprotected           %s\n  script only           %s\n  behind semel gateway  %s\n  its console           %s (the page has the token)\n  a page without forms  %s/quick\n  with page: true       %s/quick\n\nStop with Ctrl-C.\n",
+		at.Page, at.Unprotected, at.Guarded, at.Protected, at.Console, at.Scripts, at.Paged)
 }
 
 // Table draws the results of all scenarios, with lines for a terminal.
@@ -31,7 +31,7 @@ func Table(results []Result, terminal bool) string {
 		kept.Invoices, kept.Emails = kept.Invoices+r.Protected.Invoices, kept.Emails+r.Protected.Emails
 	}
 	return fmt.Sprintf("%s\n%d intents: %d invoices and %d e-mails unprotected, %d and %d behind the gateway.\n"+
-		"Not played: the copy with only the script, because no browser runs it. Its server is unprotected.\n",
+		"No browser runs scripts here: the copy with only the script is not played, and in the last row the player makes the key that page.js would.\n",
 		t.Render(), len(results), bare.Invoices, bare.Emails, kept.Invoices, kept.Emails)
 }
 

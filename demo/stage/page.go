@@ -34,20 +34,28 @@ type pageView struct {
 	ProtectedURL string
 	ConsoleURL   string
 	Token        string // with which the visitor logs in there
-	Rules        string
+	Rules        []string
 	Emptied      bool
 }
 
-// copyView is the data of one copy in the page's template.
+// copyView is the data of one column in the page's template: of a copy, or of two that share the settings of their network.
 type copyView struct {
 	Name, Class, Symbol string
 	Title, Form         string // the heading, and the copy whose form the link opens
 	Means               string
-	URL                 string
-	Counts              sideState
+	Ways                []wayView
 	Network             networkState
 	Conditions          []conditionView
 	Changed             bool // the visitor has just set its network
+}
+
+// wayView is a copy of a column: its page and its counts.
+type wayView struct {
+	Name, Class, Title string // a column with one copy has its title
+	Open, Form         string // the text of the link
+	URL, Path          string
+	Counts             sideState
+	Resent             int
 }
 
 // conditionView is a choice of the network's form.
@@ -93,7 +101,7 @@ func (d *Demo) servePage(w http.ResponseWriter, r *http.Request, page *template.
 		return
 	}
 	view := pageView{
-		State: now, Rules: string(rulesFile), Emptied: r.URL.Query().Has("emptied"),
+		State: now, Rules: []string{string(rulesFile), string(scriptRulesFile)}, Emptied: r.URL.Query().Has("emptied"),
 		Copies: d.copyViews(r, &now), ProtectedURL: besides(r, d.protected.site),
 		ConsoleURL: besides(r, d.console) + console.Path, Token: d.protected.gate.token,
 	}
@@ -111,20 +119,36 @@ func (d *Demo) copyViews(r *http.Request, now *state) []copyView {
 	shown := []copyView{
 		{
 			Name: "unprotected", Class: "bare", Symbol: "!", Title: "Unprotected", Form: "the unprotected copy",
-			Means: "The unchanged application.", Counts: now.Unprotected,
+			Means: "The unchanged application.", Ways: []wayView{{Counts: now.Unprotected}},
 		},
 		{
 			Name: "guarded", Class: "guarded", Symbol: "½", Title: "Script only", Form: "the copy with the script only",
-			Means: "One script in its pages, nothing on the server.", Counts: now.Guarded,
+			Means: "One script in its pages, nothing on the server.", Ways: []wayView{{Counts: now.Guarded}},
 		},
 		{
 			Name: "protected", Class: "kept", Symbol: "✓", Title: "Behind semel gateway", Form: "the protected copy",
-			Means: "The unchanged application; the gateway adds field and script.", Counts: now.Protected,
+			Means: "The unchanged application; the gateway adds field and script.", Ways: []wayView{{Counts: now.Protected}},
+		},
+		{
+			Name: "scripts", Class: "scripts", Symbol: "ƒ", Title: "A page without forms", Form: "the copies without forms",
+			Means: "Its button sends with fetch.",
+			Ways: []wayView{
+				{Name: "scripts", Class: "scripts", Title: "Alone", Open: "Open the page", Form: "the copy without forms, alone", Path: "/quick", Counts: now.Scripts},
+				{Name: "paged", Class: "paged", Title: "With page: true", Open: "Open the page", Form: "the copy without forms, with page: true", Path: "/quick", Counts: now.Paged},
+			},
 		},
 	}
 	for i := range shown {
 		c := &shown[i]
-		c.URL, c.Network = besides(r, d.copies()[c.Name].site), now.Networks[c.Name]
+		c.Network = now.Networks[c.Name]
+		if len(c.Ways) == 1 {
+			w := &c.Ways[0]
+			w.Name, w.Class, w.Title, w.Open, w.Form, w.Path = c.Name, c.Class, c.Title, "Open the form", c.Form, "/invoices/new"
+		}
+		for j := range c.Ways {
+			w := &c.Ways[j]
+			w.URL, w.Resent = besides(r, d.copies()[w.Name].site), now.Networks[w.Name].Resent
+		}
 		c.Changed = r.URL.Query().Get("network") == c.Name
 		for _, one := range conditions(c.Name == "protected") {
 			c.Conditions = append(c.Conditions, conditionView{one, one.label(), one == c.Network.Condition})
@@ -244,6 +268,9 @@ func (d *Demo) serveNetwork(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.net.set(wanted)
+	if s == d.scripts { // one column, one setting
+		d.paged.net.set(wanted)
+	}
 	d.news.notify()
 	http.Redirect(w, r, "/?network="+name+"#"+name, http.StatusSeeOther) //nolint:gosec // a name from our list.
 }

@@ -15,7 +15,7 @@ type Tally struct {
 	Saw string `json:"saw"`
 }
 
-// Result is the result of one scenario on both copies.
+// Result is the result of one scenario on both copies: without a gateway, and behind one.
 type Result struct {
 	Scenario    string `json:"scenario"`
 	Unprotected Tally  `json:"unprotected"`
@@ -37,8 +37,12 @@ func (d *Demo) Play(ctx context.Context, after func(Result)) ([]Result, error) {
 		note := fmt.Sprintf("scenario %d: %s", i+1, s.name)
 		var errs [2]error
 		var both sync.WaitGroup
-		both.Go(func() { r.Unprotected, errs[0] = playOn(ctx, s, d.unprotected, note) })
-		both.Go(func() { r.Protected, errs[1] = playOn(ctx, s, d.protected, note) })
+		bare, kept := d.unprotected, d.protected
+		if s.scripted {
+			bare, kept = d.scripts, d.paged
+		}
+		both.Go(func() { r.Unprotected, errs[0] = playOn(ctx, s, bare, note) })
+		both.Go(func() { r.Protected, errs[1] = playOn(ctx, s, kept, note) })
 		both.Wait()
 		for j, err := range errs {
 			if err != nil {

@@ -214,7 +214,7 @@ func (b *browser) submitAndLeave(ctx context.Context) error {
 	return err
 }
 
-// create requests an invoice from the JSON API.
+// create requests an invoice from the JSON API; an empty key is none.
 func (b *browser) create(ctx context.Context, key string, cents int) (callerAnswer, error) {
 	text, err := json.Marshal(map[string]any{"customer_id": 1, "amount_cents": cents, "currency": "EUR", "note": b.player.note})
 	if err != nil {
@@ -225,8 +225,26 @@ func (b *browser) create(ctx context.Context, key string, cents int) (callerAnsw
 		return callerAnswer{}, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Idempotency-Key", `"`+key+`"`)
+	if key != "" {
+		r.Header.Set("Idempotency-Key", `"`+key+`"`)
+	}
 	return b.do(r)
+}
+
+// hasPageScript reports whether a gateway has put the page script into the page without a form.
+func (b *browser) hasPageScript(ctx context.Context) (bool, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.player.on.url()+"/quick", nil)
+	if err != nil {
+		return false, err
+	}
+	r.Header.Set("Accept", "text/html")
+	response, err := b.client.Do(r)
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close() //nolint:errcheck // only read.
+	page, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	return bytes.Contains(page, []byte("data-semel-routes=")), err
 }
 
 // expectPage opens a page, which must exist.

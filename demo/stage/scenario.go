@@ -10,21 +10,23 @@ import (
 
 // scenario is one way in which an intent arrives more than once. play returns the answer to the second caller.
 type scenario struct {
-	name string
-	play func(ctx context.Context, p *player) (saw string, err error)
+	name     string
+	play     func(ctx context.Context, p *player) (saw string, err error)
+	scripted bool // on the page without a form
 }
 
 func scenarios() []scenario {
 	return []scenario{
-		{"double click", func(ctx context.Context, p *player) (string, error) { return impatience(ctx, p, 1) }},
-		{"Enter, Enter again, then a click", func(ctx context.Context, p *player) (string, error) { return impatience(ctx, p, 2) }},
-		{"refresh during submit", refresh},
-		{"retry after a lost answer", lostAnswer},
-		{"two tabs racing", twoTabs},
-		{"a proxy resends the same bytes", resentBytes},
-		{"API call retried with its key", apiRetry},
-		{"API calls racing with one key", apiRace},
-		{"same key, other data", apiOtherData},
+		{name: "double click", play: func(ctx context.Context, p *player) (string, error) { return impatience(ctx, p, 1) }},
+		{name: "Enter, Enter again, then a click", play: func(ctx context.Context, p *player) (string, error) { return impatience(ctx, p, 2) }},
+		{name: "refresh during submit", play: refresh},
+		{name: "retry after a lost answer", play: lostAnswer},
+		{name: "two tabs racing", play: twoTabs},
+		{name: "a proxy resends the same bytes", play: resentBytes},
+		{name: "API call retried with its key", play: apiRetry},
+		{name: "API calls racing with one key", play: apiRace},
+		{name: "same key, other data", play: apiOtherData},
+		{name: "double click, sent by a script", play: scriptedClick, scripted: true},
 	}
 }
 
@@ -122,6 +124,20 @@ func apiOtherData(ctx context.Context, p *player) (string, error) {
 	}
 	a, err := c.create(ctx, key, 9900)
 	return a.String(), err
+}
+
+// scriptedClick sends the request of the page without a form twice. Behind the gateway the player gives both the key of one wish, as the page
+// script does.
+func scriptedClick(ctx context.Context, p *player) (string, error) {
+	guarded, err := p.program().hasPageScript(ctx)
+	if err != nil {
+		return "", err
+	}
+	key := ""
+	if guarded {
+		key = "semel-page-" + rand.Text()
+	}
+	return race(p.program(), p.program(), func(b *browser) (callerAnswer, error) { return b.create(ctx, key, 4200) })
 }
 
 // race runs both at once and returns the answer to the second, as far as the answers show.

@@ -117,9 +117,11 @@ var _ http.Handler = (*gate)(nil)
 // gate is a gateway whose store can be replaced while it serves.
 type gate struct {
 	dir      string
+	name     string // of its copy
+	text     []byte // of its rules
 	upstream string
 	listen   string // the address for callers
-	admin    string // that of the console
+	admin    string // the console's; "" for none
 	rules    *rules.File
 	log      *slog.Logger
 	token    string // of the console's visitor
@@ -131,9 +133,9 @@ type gate struct {
 	pages   http.Handler // of gateway, for operators
 }
 
-// openGateway puts a gateway with the demo's rules in front of the upstream.
+// openGateway puts a gateway with the rules in front of the upstream.
 func (g *gate) openGateway(ctx context.Context) (err error) {
-	if g.rules, err = rules.Parse("rules.yaml", rulesFile); err != nil {
+	if g.rules, err = rules.Parse("rules.yaml", g.text); err != nil {
 		return err
 	}
 	return g.renew(ctx)
@@ -143,7 +145,7 @@ func (g *gate) openGateway(ctx context.Context) (err error) {
 func (g *gate) renew(ctx context.Context) (err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	name := filepath.Join(g.dir, fmt.Sprintf("gateway-%d.db", g.round+1))
+	name := filepath.Join(g.dir, fmt.Sprintf("%s-gateway-%d.db", g.name, g.round+1))
 	store, err := sqlitestore.Open(ctx, name, &sqlitestore.Options{Logger: g.log}) // the other stores would double the program
 	if err != nil {
 		return err

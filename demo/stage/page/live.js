@@ -18,7 +18,6 @@ function showCounts(id, counts) {
 
 // showNetwork leaves alone what the person is about to change.
 function showNetwork(form, network) {
-  put(form.closest(".copy").querySelector("[data-count=resent]"), String(network.resent));
   if (form.contains(document.activeElement)) return;
   for (const choice of form.elements.condition) choice.checked = choice.value === network.condition;
   form.elements.delay_ms.value = network.delay_ms;
@@ -81,9 +80,10 @@ events.onopen = () => put(live, "Live");
 events.onerror = () => put(live, "Not connected; trying again…");
 events.onmessage = (event) => {
   const state = JSON.parse(event.data);
-  showCounts("bare-counts", state.unprotected);
-  showCounts("guarded-counts", state.guarded);
-  showCounts("kept-counts", state.protected);
+  for (const [id, name] of Object.entries({ bare: "unprotected", guarded: "guarded", kept: "protected", scripts: "scripts", paged: "paged" })) {
+    showCounts(`${id}-counts`, state[name]);
+    put(document.querySelector(`#${id}-resent [data-count=resent]`), String(state.networks[name].resent));
+  }
   for (const form of networks) showNetwork(form, state.networks[form.dataset.copy]);
   showDecisions(state.decisions);
 };

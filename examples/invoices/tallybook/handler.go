@@ -29,6 +29,7 @@ func (s *Site) Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /static/style.css", s.serveStyle)
 	mux.HandleFunc("GET /static/icon.svg", s.serveIcon)
+	mux.HandleFunc("GET /static/quick.js", serveQuickScript)
 
 	if s.look.Guard {
 		mux.Handle("GET /semel/", http.StripPrefix("/semel", web.Handler()))
@@ -43,6 +44,7 @@ func (s *Site) Handler() http.Handler {
 	mux.Handle("POST /invoices", s.form(s.submitInvoice))
 	mux.Handle("GET /invoices/{id}", s.page(s.showInvoice))
 	mux.Handle("POST /invoices/{id}/payments", s.form(s.submitPayment))
+	mux.Handle("GET /quick", s.page(s.showQuick))
 	mux.Handle("GET /customers", s.page(s.showCustomers))
 	mux.Handle("POST /customers", s.form(s.submitCustomer))
 	mux.Handle("GET /outbox", s.page(s.showOutbox))

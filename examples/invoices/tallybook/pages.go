@@ -22,6 +22,8 @@ var (
 	styleSheet []byte
 	//go:embed static/icon.svg
 	icon []byte
+	//go:embed static/quick.js
+	quickScript []byte
 )
 
 // view is the data of every template.
@@ -51,7 +53,7 @@ func parsePages() (map[string]*template.Template, error) {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"invoices", "invoice_form", "invoice", "customers", "outbox", "error"} {
+	for _, name := range []string{"invoices", "invoice_form", "quick", "invoice", "customers", "outbox", "error"} {
 		page, err := layout.Clone()
 		if err == nil {
 			page, err = page.ParseFS(templateFiles, "templates/"+name+".html")
@@ -113,6 +115,20 @@ func (s *Site) renderInvoiceForm(w http.ResponseWriter, r *http.Request, form in
 	}
 	form.Currencies = currencies()
 	return s.render(w, r, status, "invoice_form", view{Section: "invoices", Errors: wrong, Data: form})
+}
+
+// showQuick shows the page that creates an invoice with a script, without a form.
+func (s *Site) showQuick(w http.ResponseWriter, r *http.Request) error {
+	customers, err := s.db.listCustomers(r.Context())
+	if err != nil {
+		return err
+	}
+	return s.render(w, r, http.StatusOK, "quick", view{Section: "invoices", Data: customers})
+}
+
+func serveQuickScript(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	_, _ = w.Write(quickScript) // the browser may be gone
 }
 
 func (s *Site) submitInvoice(w http.ResponseWriter, r *http.Request) error {

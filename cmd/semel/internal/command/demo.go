@@ -28,20 +28,22 @@ func newDemo(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the problem and the solution in your browser",
-		Long: `Serves a small invoicing application three times: unchanged, with the browser
-client's script in its pages, and behind the gateway. Open the page that it prints,
-double-click "Create invoice" in each, and compare the counts. The page can impair
-the network of each copy, and leads to the gateway's console, where an outcome that
-is unknown after such a fault is settled.
+		Long: `Serves a small invoicing application side by side: unchanged, with the browser
+client's script in its pages, and behind the gateway; and a page of it without forms,
+whose button sends with fetch, unchanged and behind a gateway with "page: true". Open
+the page that it prints, double-click "Create invoice" in each, and compare the
+counts. The page can impair the network of each copy, and leads to the gateway's
+console, where an outcome that is unknown after such a fault is settled.
 
 The application has the bug that nearly every application has: a request that
 arrives twice is executed twice. It is not changed for the gateway. All data is in
 a temporary directory that is removed when the demo ends (Ctrl-C).
 
 With --once no browser is needed: it replays the behaviour of people, browsers,
-proxies and programs over real connections, and prints the results. The copy with
-only the script is left out, since scripts need a browser. The exit code is 0 only
-if behind the gateway everything happened exactly once.`,
+proxies and programs over real connections, and prints the results. Scripts need a
+browser: the copy with only the script is left out, and for "page: true" the player
+makes the keys that the script in the page would. The exit code is 0 only if behind
+the gateway everything happened exactly once.`,
 		Example: `  semel demo
   semel demo --listen 127.0.0.1:0
   semel demo --once
@@ -64,7 +66,7 @@ if behind the gateway everything happened exactly once.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next four ports, or any free ones")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`address` of the page; the copies and the console use the next six ports, or any free ones")
 	flags.StringVar(&f.readyFile, "ready-file", "", "`file` that gets the addresses once they answer, as lines of name=URL")
 	flags.DurationVar(&f.latency, "latency", 300*time.Millisecond, "how long the application takes to create something")
 	flags.BoolVar(&f.once, "once", false, "play the scenarios without a browser, print the table, and exit")
@@ -87,6 +89,7 @@ func (f *demoFlags) serve(ctx context.Context, p *cli.Process, opts *stage.Optio
 	at := d.URLs()
 	err = announce(f.readyFile, []address{
 		{"page", at.Page}, {"unprotected", at.Unprotected}, {"protected", at.Protected}, {"guarded", at.Guarded}, {"console", at.Console},
+		{"scripts", at.Scripts}, {"paged", at.Paged},
 	})
 	if err == nil {
 		warnOpen(ctx, opts.Logger, "listen", f.listen)

@@ -1,8 +1,9 @@
 import { type BrowserContext, type Locator, type Page, expect, test as base } from "@playwright/test";
 import { start } from "./program.ts";
 
-/** The copies of the application: as it is, with the script in its pages, behind the gateway. */
-export type Copy = "unprotected" | "guarded" | "protected";
+/** The copies of the application: as it is, with the script in its pages, behind the gateway; its page without forms, alone and behind the gateway. */
+const copies = ["unprotected", "guarded", "protected", "scripts", "paged"] as const;
+export type Copy = (typeof copies)[number];
 
 /** What the demo's page says of one copy. */
 export interface Side {
@@ -50,7 +51,7 @@ export const test = base.extend<{ demo: Demo; complaints: string[]; expected: Re
     { scope: "worker" },
   ],
   demo: async ({ running }, use) => {
-    for (const copy of ["unprotected", "guarded", "protected"] as const) await idle(running, copy);
+    for (const copy of copies) await idle(running, copy);
     await fetch(`${running.page}/reset`, { method: "POST" });
     await use(running);
   },
@@ -83,6 +84,8 @@ function client(addresses: Record<string, string>): Demo {
     unprotected: at("unprotected"),
     guarded: at("guarded"),
     protected: at("protected"),
+    scripts: at("scripts"),
+    paged: at("paged"),
     state: async () => (await fetch(`${at("page")}/state`)).json() as Promise<State>,
     network: async (copy, condition, delay = 0) => {
       const body = new URLSearchParams({ copy, condition, delay_ms: String(delay) });

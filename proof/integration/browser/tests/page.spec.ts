@@ -1,4 +1,5 @@
-import { expect, fill, test } from "./demo.ts";
+import AxeBuilder from "@axe-core/playwright";
+import { button, expect, fill, invoices, requests, test } from "./demo.ts";
 
 const sizes = [
   { name: "desktop", width: 1280, height: 900 },
@@ -20,7 +21,7 @@ for (const scheme of ["light", "dark"] as const) {
       await Promise.all([call("k1"), call("k1")]);
       await page.goto(demo.page);
       await expect(page.getByRole("cell", { name: /^replayed/ })).toBeVisible();
-      await page.getByText("The rules of this gateway").click();
+      await page.getByText("The rules of the gateways").click();
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       expect(overflow, "nothing sticks out to the right").toBeLessThanOrEqual(0);
       const contrasts = await page.evaluate(lowContrast);
@@ -30,6 +31,34 @@ for (const scheme of ["light", "dark"] as const) {
       await info.attach("page", { path: file, contentType: "image/png" });
     });
   }
+}
+
+test("what to do, and the link to each copy, are in sight at 1280 by 800", async ({ page, demo }) => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(demo.page);
+  await expect(page.getByText("double-click “Create invoice”, and compare the counts")).toBeInViewport({ ratio: 1 });
+  const links = page.locator(".goto").getByRole("link");
+  await expect(links).toHaveCount(5);
+  for (const link of await links.all()) await expect(link).toBeInViewport({ ratio: 1 });
+});
+
+for (const [copy, count] of [["scripts", 2], ["paged", 1]] as const) {
+  test(`a double click on the page without forms, ${copy}: ${count} of it`, async ({ page, demo }) => {
+    await demo.network("scripts", "delay", 400); // of both
+    await page.goto(demo.page);
+    const popup = page.waitForEvent("popup");
+    await page.locator(`a[target=semel-${copy}]`).click();
+    const form = await popup;
+    await form.setViewportSize({ width: 360, height: 740 });
+    expect((await new AxeBuilder({ page: form }).setLegacyMode().analyze()).violations).toEqual([]);
+    expect(await form.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), "nothing sticks out to the right").toBeLessThanOrEqual(0);
+    await button(form).dblclick();
+    await expect(form.getByRole("status")).toHaveText(/^Invoice INV-[\d-]+ created\.$/);
+    await requests(demo, copy, 2);
+    await invoices(demo, copy, count);
+    await expect(page.locator(`#${copy}-counts`)).toContainText(`2 requests → ${count} invoice${count > 1 ? "s" : ""}`);
+    expect((await new AxeBuilder({ page }).setLegacyMode().analyze()).violations).toEqual([]);
+  });
 }
 
 test("decisions and counts come without a reload, and reset empties them", async ({ page, demo }) => {
