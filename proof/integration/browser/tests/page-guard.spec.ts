@@ -331,6 +331,73 @@ test("other scripts may wrap fetch before and after, and Trusted Types and a pol
   expect(complaints).toEqual([]);
 });
 
+for (const storage of ["full", "forbidden"]) {
+  test(`a page whose storage is ${storage} remembers its wishes`, async ({ page, shop }) => {
+    if (storage === "forbidden") await page.addInitScript(() => Object.defineProperty(window, "sessionStorage", { get: () => { throw new DOMException("no", "SecurityError"); } }));
+    await open(page, shop, "fetch", "/api/orders");
+    if (storage === "full") {
+      await page.evaluate(() => {
+        for (let size = 2 ** 22; size >= 1; size /= 2) {
+          for (let n = 0; n < 4; n++) try { sessionStorage.setItem(`${size}-${n}`, "x".repeat(size)); } catch { /* full */ }
+        }
+      });
+    }
+    shop.lost = 1;
+    for (const [press, orders] of [1, 1, 2].entries()) {
+      await click(page);
+      await answers(page, press + 1);
+      expect(shop.effects).toHaveLength(orders);
+    }
+  });
+}
+
+for (const [hours, orders] of [[-24 * 365, 2], [-23, 1], [23, 1], [25, 2]] as const) {
+  test(`a lost answer, a clock that jumps by ${hours} hours, and the same in the page loaded anew: ${orders}`, async ({ page, shop }) => {
+    await open(page, shop, "fetch", "/api/orders");
+    shop.lost = 1;
+    await click(page);
+    await answers(page, 1);
+    await page.addInitScript((ms) => {
+      const now = Date.now;
+      Date.now = () => now() + ms;
+    }, hours * 3_600_000);
+    await open(page, shop, "fetch", "/api/orders");
+    await click(page);
+    await answers(page, 1);
+    expect(shop.effects).toHaveLength(orders);
+  });
+}
+
+test("a duplicated tab has the wish that is without an answer, and then wishes of its own", async ({ page, shop }) => {
+  await open(page, shop, "fetch", "/api/orders");
+  shop.lost = 1;
+  await click(page);
+  await answers(page, 1);
+  const [copy] = await Promise.all([page.waitForEvent("popup"), page.evaluate(() => void window.open(location.href))]);
+  await open(copy, shop, "fetch", "/api/orders");
+  for (const [press, orders] of [1, 2].entries()) {
+    await click(copy);
+    await answers(copy, press + 1);
+    expect(shop.effects).toHaveLength(orders);
+  }
+  await click(page);
+  expect((await answers(page, 2))[1], "the first tab gets the first answer").toContain('"order":1');
+  expect(shop.effects).toHaveLength(2);
+});
+
+test("a service worker of the application carries the key", async ({ page, shop }) => {
+  await page.goto(shop.url);
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.register("/worker.js");
+    await new Promise<void>((resolve) => (navigator.serviceWorker.controller ? resolve() : navigator.serviceWorker.addEventListener("controllerchange", () => resolve())));
+  });
+  await open(page, shop, "fetch", "/api/orders?delay=100");
+  expect(await page.evaluate(() => navigator.serviceWorker.controller !== null)).toBe(true);
+  await click(page, 60);
+  await answers(page, 2);
+  expect(shop.effects).toHaveLength(1);
+});
+
 test("prints the cost of a JSON body of 10 kB", async ({ page, shop }, info) => {
   await page.goto(shop.url);
   const milliseconds = await page.evaluate(async () => {

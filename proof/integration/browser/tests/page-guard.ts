@@ -49,6 +49,9 @@ export class Shop {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url!, "http://shop");
     const body = String(await bytesOf(request));
+    if (pathname === "/worker.js") {
+      return void response.writeHead(200, { "Content-Type": "text/javascript" }).end("onfetch = (event) => event.respondWith(fetch(event.request)); onactivate = (event) => event.waitUntil(clients.claim())");
+    }
     if (!/^\/(api|graphql)/.test(pathname)) {
       response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", ...this.headers });
       return void response.end(`<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${this.before}</head>
@@ -76,7 +79,7 @@ export class Shop {
   }
 }
 
-export const test = base.extend<{ shop: Shop; complaints: string[] }>({
+export const shops = base.extend<{ shop: Shop }>({
   shop: async ({}, use) => {
     const shop = new Shop();
     const application = await serve((request, response) => void shop.serve(request, response).catch(() => response.destroy()));
@@ -88,6 +91,9 @@ export const test = base.extend<{ shop: Shop; complaints: string[] }>({
     await guarded.stop();
     await application.stop();
   },
+});
+
+export const test = shops.extend<{ complaints: string[] }>({
   complaints: async ({ page }, use) => {
     const complaints: string[] = [];
     page.on("pageerror", (error) => complaints.push(String(error)));
