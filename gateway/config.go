@@ -92,8 +92,11 @@ type Config struct {
 		Dropped() uint64 // events that were not kept
 		Retention() time.Duration
 	}
-	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on.
+	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on. While the gateway serves it looks at them and at ClientCAFile every ten
+	// seconds: new connections get what the files hold, if that can be served.
 	CertFile, KeyFile string
+	// Reload asks for a look at once, for each value. Default: nil.
+	Reload <-chan struct{}
 	// ClientCAFile (PEM) verifies client certificates, where callers send one.
 	ClientCAFile string
 	// ReadHeaderTimeout, BodyIdleTimeout and IdleTimeout bound how slow a caller may be: to send its header, between two pieces

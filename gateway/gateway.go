@@ -53,6 +53,7 @@ type Gateway struct {
 	busy      busyness
 	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
 	unknown *watch.Unknown
+	certificates *certificates // nil without TLS
 	// streams ends with the answers to operators that have no end of their own.
 	streams    <-chan struct{}
 	endStreams func()
@@ -66,6 +67,9 @@ func New(c *Config) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{config: config, target: target, log: config.Logger, upstream: newUpstream(config)}
+	if g.certificates, err = openCertificates(config); err != nil {
+		return nil, err
+	}
 	g.metrics, g.ready, g.notices = newMetrics(g), newReadiness(), &scope.Notices{Log: config.Logger}
 	g.pages.Tenant = scope.Tenant
 	if target != nil && config.Next == nil {
@@ -83,6 +87,9 @@ func New(c *Config) (*Gateway, error) {
 	}
 	if g.unknown, _ = watch.New(g.guard); g.unknown != nil { // its error is that the store cannot show its records
 		g.metrics.registry.MustRegister(g.unknown.Gauges()...)
+	}
+	if g.certificates != nil {
+		g.metrics.registry.MustRegister(g.certificates.gauges()...)
 	}
 	if g.forms, err = forms.New(formsView{g}, g.formsConfig()); err == nil {
 		g.router, err = g.newRouter(g.forwarder())

@@ -107,5 +107,9 @@ func (g *Gateway) serveReady(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusServiceUnavailable, "the store's server breaks a promise of the store; the log says which setting to change")
 		return
 	}
+	if g.certificates.stale() {
+		say(w, http.StatusOK, "ready, with the former certificate: the new one cannot be served, and the log says why")
+		return
+	}
 	say(w, http.StatusOK, "ready")
 }

@@ -3,13 +3,11 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 )
@@ -52,9 +50,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 // which they are cut off and their outcome is unknown; then the gateway is
 // closed. The error is nil for a drain that came to its end.
 func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
-	secure, err := g.tlsConfig()
-	if err != nil {
-		return errors.Join(err, front.Close(), closeListener(admin), g.Close()) //nolint:contextcheck // closing does not wait.
+	var secure *tls.Config
+	if g.certificates != nil {
+		secure = g.certificates.tls()
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end() // of upgrades, which a server does not wait for
@@ -79,6 +77,7 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 	if admin != nil {
 		go func() { failed <- adminServer.Serve(admin) }()
 	}
+	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -91,13 +90,6 @@ func (g *Gateway) Serve(ctx context.Context, front, admin net.Listener) error {
 		err = errors.Join(err, adminServer.Close())
 	}
 	return err
-}
-
-func closeListener(l net.Listener) error {
-	if l == nil {
-		return nil
-	}
-	return l.Close()
 }
 
 func (g *Gateway) frontServer(life context.Context, secure *tls.Config) *http.Server {
@@ -120,31 +112,6 @@ func (g *Gateway) frontServer(life context.Context, secure *tls.Config) *http.Se
 		ConnContext:       rememberConn,
 		ErrorLog:          newErrorLog(g.log),
 	}
-}
-
-// tlsConfig loads the certificates; nil without any.
-func (g *Gateway) tlsConfig() (*tls.Config, error) {
-	if g.config.CertFile == "" {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(g.config.CertFile, g.config.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("gateway: load certificate: %w (both files are PEM, and belong together)", err)
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
-	if g.config.ClientCAFile == "" {
-		return config, nil
-	}
-	pem, err := os.ReadFile(g.config.ClientCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("gateway: load client certificate authorities: %w", err)
-	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("gateway: %s holds no certificate (it must be PEM)", g.config.ClientCAFile)
-	}
-	config.ClientAuth = tls.VerifyClientCertIfGiven
-	return config, nil
 }
 
 // drain ends the front server in order.
@@ -182,6 +149,9 @@ func (g *Gateway) observe(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if g.operators.Run != nil {
 		all.Go(func() { g.operators.Run(ctx) })
+	}
+	if g.certificates != nil {
+		all.Go(func() { g.certificates.follow(ctx, g.config.Reload) })
 	}
 	if g.config.BusyAdvice != "" {
 		all.Go(func() { g.adviseWhenBusy(ctx) })

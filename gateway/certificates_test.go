@@ -1,0 +1,196 @@
+package gateway_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/must"
+)
+
+// renewal is a gateway whose certificate a test replaces.
+type renewal struct {
+	*door
+	dir    string
+	asked  chan struct{}
+	log    *safeBuffer
+	served tls.Certificate // the one that new connections must get
+}
+
+func openRenewal(t *testing.T) *renewal {
+	t.Helper()
+	target, _ := counting(t)
+	r := &renewal{dir: t.TempDir(), asked: make(chan struct{}), log: new(safeBuffer)}
+	r.served = certificate(t, r.dir, "server")
+	certificate(t, r.dir, "clients")
+	r.door = open(t, target, func(c *gateway.Config) {
+		c.CertFile, c.KeyFile, c.ClientCAFile = r.file("server.pem"), r.file("server.key"), r.file("clients.pem")
+		c.Reload, c.Logger = r.asked, slog.New(slog.NewTextHandler(r.log, nil))
+	})
+	return r
+}
+
+func (r *renewal) file(name string) string { return filepath.Join(r.dir, name) }
+
+// look waits until the gateway has looked at its files: it takes the second question after it has answered the first.
+func (r *renewal) look() {
+	r.asked <- struct{}{}
+	r.asked <- struct{}{}
+}
+
+func (r *renewal) dial(t *testing.T) *tls.Conn {
+	t.Helper()
+	conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{InsecureSkipVerify: true})) //nolint:gosec // its leaf is compared.
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// wantServed checks the certificate of a new connection, and what operators are told about the files.
+func (r *renewal) wantServed(t *testing.T, what string, stale bool) {
+	t.Helper()
+	if got := r.dial(t).ConnectionState().PeerCertificates[0]; !got.Equal(r.served.Leaf) {
+		t.Errorf("%s: another certificate is served", what)
+	}
+	gauge, ready := "semel_certificate_stale 0", "ready\n"
+	if stale {
+		gauge, ready = "semel_certificate_stale 1", "ready, with the former certificate"
+	}
+	if text := r.metrics(t); !strings.Contains(text, gauge+"\n") {
+		t.Errorf("%s: no %q in the metrics", what, gauge)
+	}
+	answer := must.Get(r.client.Get(r.admin + "/readyz"))
+	text := string(must.Get(io.ReadAll(answer.Body)))
+	if answer.StatusCode != http.StatusOK || !strings.HasPrefix(text, ready) {
+		t.Errorf("%s: /readyz answers %d %q, want %q", what, answer.StatusCode, text, ready)
+	}
+	noError(t, answer.Body.Close())
+}
+
+// get sends a request on the connection, and reads its answer.
+func get(t *testing.T, conn *tls.Conn) int {
+	t.Helper()
+	_ = must.Get(io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+	answer := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))
+	_ = must.Get(io.Copy(io.Discard, answer.Body))
+	return answer.StatusCode
+}
+
+// TestCertificateIsRenewed: new connections get a new certificate, and those that are open stay.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	r := openRenewal(t)
+	conns := make([]*tls.Conn, 100)
+	for i := range conns {
+		conns[i] = r.dial(t)
+	}
+	r.served = certificate(t, r.dir, "server")
+	r.look()
+	r.wantServed(t, "renewed", false)
+	for _, conn := range conns {
+		if got := get(t, conn); got >= 500 {
+			t.Fatalf("an open connection answers %d", got)
+		}
+	}
+	if n := strings.Count(r.log.String(), "certificate was renewed"); n != 1 {
+		t.Errorf("the log says %d times that it was renewed:\n%s", n, r.log)
+	}
+}
+
+// TestCertificateOfKubernetes: the files are links through a folder that is replaced by one rename.
+func TestCertificateOfKubernetes(t *testing.T) {
+	t.Parallel()
+	target, _ := counting(t)
+	r := &renewal{dir: t.TempDir(), asked: make(chan struct{}), log: new(safeBuffer)}
+	volume := func(name string) {
+		noError(t, os.Mkdir(r.file(name), 0o700))
+		r.served = certificate(t, r.file(name), "tls")
+		noError(t, os.Symlink(name, r.file("..next")))
+		noError(t, os.Rename(r.file("..next"), r.file("..data")))
+	}
+	volume("..1")
+	for _, name := range []string{"tls.pem", "tls.key"} {
+		noError(t, os.Symlink(filepath.Join("..data", name), r.file(name)))
+	}
+	r.door = open(t, target, func(c *gateway.Config) {
+		c.CertFile, c.KeyFile, c.Reload = r.file("tls.pem"), r.file("tls.key"), r.asked
+	})
+	volume("..2")
+	noError(t, os.RemoveAll(r.file("..1")))
+	r.look()
+	r.wantServed(t, "renewed", false)
+}
+
+// TestCertificateThatCannotBeServed: whatever the files hold, the former certificate is served until they can be served as a whole.
+func TestCertificateThatCannotBeServed(t *testing.T) {
+	t.Parallel()
+	r := openRenewal(t)
+	other := t.TempDir()
+	next := certificate(t, other, "server")
+	put := func(name string) { // from the other folder
+		noError(t, os.WriteFile(r.file(name), must.Get(os.ReadFile(filepath.Join(other, name))), 0o600))
+	}
+	steps := []struct {
+		name string
+		do   func()
+	}{
+		{"half replaced", func() { put("server.pem") }},
+		{"cut off", func() { noError(t, os.Truncate(r.file("server.key"), 40)) }},
+		{"gone", func() { noError(t, os.Remove(r.file("server.key"))) }},
+		{"authorities that are none", func() {
+			put("server.key")
+			noError(t, os.WriteFile(r.file("clients.pem"), []byte("none"), 0o600))
+		}},
+	}
+	for i, s := range steps {
+		s.do()
+		r.look()
+		r.wantServed(t, s.name, true)
+		if n := strings.Count(r.log.String(), "certificate was not renewed"); n != i+1 {
+			t.Errorf("%s: the log says so %d times, want %d:\n%s", s.name, n, i+1, r.log)
+		}
+	}
+	certificate(t, r.dir, "clients")
+	r.served = next
+	r.look()
+	r.wantServed(t, "whole", false)
+}
+
+// TestClientAuthoritiesAreRenewed: who was not known is known after the authorities were replaced, and the others no longer.
+func TestClientAuthoritiesAreRenewed(t *testing.T) {
+	t.Parallel()
+	r := openRenewal(t)
+	alice := certificate(t, r.dir, "alice")
+	known := func() bool {
+		conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{
+			InsecureSkipVerify: true, //nolint:gosec // the server's is not at issue.
+			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &alice, nil }, // even where it is not asked for
+		}))
+		defer func() { _ = conn.Close() }()
+		_, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		return err == nil
+	}
+	if known() {
+		t.Error("alice is let in by the authorities of somebody else")
+	}
+	text := must.Get(os.ReadFile(r.file("alice.pem")))
+	noError(t, os.WriteFile(r.file("clients.pem"), text, 0o600))
+	r.look()
+	if !known() {
+		t.Error("alice is not let in by her own authority")
+	}
+	certificate(t, r.dir, "clients")
+	r.look()
+	if known() {
+		t.Error("alice is let in after her authority has gone")
+	}
+}
