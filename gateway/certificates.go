@@ -18,16 +18,16 @@ import (
 // certificatesEvery is the time between two looks at the files.
 const certificatesEvery = 10 * time.Second
 
-// certificates serve TLS with what the files of the config hold, and follow the files. Connections that are open keep the certificate
+// certificates serve TLS with the files of the config, and follow them. Connections that are open keep the certificate
 // that they began with.
 type certificates struct {
 	cert, key, clientCA string // clientCA is empty for none
 	log                 *slog.Logger
 	held                atomic.Pointer[certificate]
-	refused             atomic.Pointer[[]byte] // what the files held at the last look, if it could not be served
+	refused             atomic.Pointer[[]byte] // the files at the last look, if they could not be served
 }
 
-// certificate is what new connections get.
+// certificate serves new connections.
 type certificate struct {
 	files   []byte // as they were read
 	config  *tls.Config
@@ -56,7 +56,7 @@ func (c *certificates) tls() *tls.Config {
 	}
 }
 
-// read returns what the files hold, checked as a whole, and their bytes in either case.
+// read checks the files as a whole. It returns their bytes in either case.
 func (c *certificates) read() (*certificate, []byte, error) {
 	var read [3][]byte
 	var problems []error
@@ -104,7 +104,7 @@ func (c *certificates) follow(ctx context.Context, asked <-chan struct{}) {
 	}
 }
 
-// look serves what the files hold, if it has changed and can be served. Files that are only half replaced fit together at a later look.
+// look serves changed files that can be served. Files that are only half replaced fit together at a later look.
 func (c *certificates) look(ctx context.Context) {
 	now, files, err := c.read()
 	switch {
@@ -125,7 +125,7 @@ func (c *certificates) look(ctx context.Context) {
 	}
 }
 
-// stale says that the files hold something else than new connections get, because it cannot be served.
+// stale reports that the files cannot be served, so that new connections get their former content.
 func (c *certificates) stale() bool { return c != nil && c.refused.Load() != nil }
 
 // gauges are for alerts before callers see an error.

@@ -33,7 +33,7 @@ func writePair(t *testing.T, dir string, until time.Time) {
 	}
 }
 
-// TestCertificatesAreFollowed: nobody has to ask, and a certificate that has expired does not replace one that is valid for longer.
+// TestCertificatesAreFollowed: the gateway follows its files unasked, and a certificate that has expired does not replace one that is valid for longer.
 func TestCertificatesAreFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

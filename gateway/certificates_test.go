@@ -52,12 +52,14 @@ func (r *renewal) dial(t *testing.T) *tls.Conn {
 	return conn
 }
 
-// wantServed checks the certificate of a new connection, and what operators are told about the files.
+// wantServed checks the certificate of a new connection, and the report to operators.
 func (r *renewal) wantServed(t *testing.T, what string, stale bool) {
 	t.Helper()
-	if got := r.dial(t).ConnectionState().PeerCertificates[0]; !got.Equal(r.served.Leaf) {
-		t.Errorf("%s: another certificate is served", what)
+	conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})) //nolint:gosec // its leaf is compared.
+	if got := conn.ConnectionState(); !got.PeerCertificates[0].Equal(r.served.Leaf) || got.NegotiatedProtocol != "h2" {
+		t.Errorf("%s: another certificate is served, or %q is spoken", what, got.NegotiatedProtocol)
 	}
+	noError(t, conn.Close())
 	gauge, ready := "semel_certificate_stale 0", "ready\n"
 	if stale {
 		gauge, ready = "semel_certificate_stale 1", "ready, with the former certificate"
@@ -133,7 +135,7 @@ func TestCertificateThatCannotBeServed(t *testing.T) {
 	r := openRenewal(t)
 	other := t.TempDir()
 	next := certificate(t, other, "server")
-	put := func(name string) { // from the other folder
+	put := func(name string) { // from there
 		noError(t, os.WriteFile(r.file(name), must.Get(os.ReadFile(filepath.Join(other, name))), 0o600))
 	}
 	steps := []struct {
@@ -162,14 +164,14 @@ func TestCertificateThatCannotBeServed(t *testing.T) {
 	r.wantServed(t, "whole", false)
 }
 
-// TestClientAuthoritiesAreRenewed: who was not known is known after the authorities were replaced, and the others no longer.
+// TestClientAuthoritiesAreRenewed: new authorities let in who they know, and no caller of the former ones.
 func TestClientAuthoritiesAreRenewed(t *testing.T) {
 	t.Parallel()
 	r := openRenewal(t)
 	alice := certificate(t, r.dir, "alice")
 	known := func() bool {
 		conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{
-			InsecureSkipVerify: true, //nolint:gosec // the server's is not at issue.
+			InsecureSkipVerify:   true,                                                                               //nolint:gosec // the server's is not at issue.
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &alice, nil }, // even where it is not asked for
 		}))
 		defer func() { _ = conn.Close() }()
@@ -180,7 +182,7 @@ func TestClientAuthoritiesAreRenewed(t *testing.T) {
 		return err == nil
 	}
 	if known() {
-		t.Error("alice is let in by the authorities of somebody else")
+		t.Error("alice is let in by another authority")
 	}
 	text := must.Get(os.ReadFile(r.file("alice.pem")))
 	noError(t, os.WriteFile(r.file("clients.pem"), text, 0o600))

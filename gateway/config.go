@@ -93,7 +93,7 @@ type Config struct {
 		Retention() time.Duration
 	}
 	// CertFile and KeyFile (PEM) turn TLS and HTTP/2 on. While the gateway serves it looks at them and at ClientCAFile every ten
-	// seconds: new connections get what the files hold, if that can be served.
+	// seconds: new connections get changed files that can be served.
 	CertFile, KeyFile string
 	// Reload asks for a look at once, for each value. Default: nil.
 	Reload <-chan struct{}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -134,8 +135,10 @@ func TestDeployedMetrics(t *testing.T) {
 	log, err := archive.Open(t.Context(), databases.Open(t, dialect.SQLite).DB, nil)
 	noError(t, err)
 	t.Cleanup(func() { _ = log.Close() })
+	dir := t.TempDir()
+	certificate(t, dir, "server")
 	d := open(t, upstream(t, func(http.ResponseWriter, *http.Request) {}), func(c *gateway.Config) {
-		c.OutcomeLog = log
+		c.OutcomeLog, c.CertFile, c.KeyFile = log, filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
 		c.Rules = parse(t, "version: 1\nroutes:\n  - {name: orders, match: {path: /orders}}\n")
 	})
 	exposed := d.operate(t, http.MethodGet, "/metrics").body

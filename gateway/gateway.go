@@ -52,7 +52,7 @@ type Gateway struct {
 	repeats   *outcomelog.Repeats // nil without operators
 	busy      busyness
 	// unknown watches for the oldest unknown outcome; nil where the store cannot show its records.
-	unknown *watch.Unknown
+	unknown      *watch.Unknown
 	certificates *certificates // nil without TLS
 	// streams ends with the answers to operators that have no end of their own.
 	streams    <-chan struct{}
