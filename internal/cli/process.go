@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,8 @@ type Process struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Environment    []string // all of it, as NAME=VALUE
+	// Hangup is set by a verb for which SIGHUP is not the end. nil where signals are not the process' own.
+	Hangup *atomic.Bool
 }
 
 // Complain prints the error and, for a wrong command line, how to get help.

@@ -23,7 +23,7 @@ type rulesFlags struct {
 	json bool
 }
 
-// NewRules returns the verb rules; the command adds forms, which needs the gateway.
+// NewRules returns the verb rules; the command adds check and forms, which need the gateway.
 func NewRules(p *cli.Process) *cobra.Command {
 	f := &rulesFlags{}
 	cmd := &cobra.Command{
@@ -32,6 +32,7 @@ func NewRules(p *cli.Process) *cobra.Command {
 		Long: `The rules file defines in one place what "the same thing" means: which rows of a
 table must be unique, in which scope, and how a second one is treated.
 
+  check   checks the file before a deploy
   init    drafts the file from an existing database
   verify  compares the file with the database, and exits with 1 if they differ
   plan    prints the SQL that makes the database enforce the file

@@ -51,6 +51,7 @@ type gatewayFlags struct {
 	keepLog   time.Duration
 	otlp      string
 	explain   string
+	check     bool
 }
 
 func newGateway(p *cli.Process, logs *cli.LogFlags, telemetry Telemetry) *cobra.Command {
@@ -79,11 +80,14 @@ that file is a name, a token and, for a read-only token, the word read; make one
 
 The log on stderr has one line for every decision.
 
-The first interrupt (Ctrl-C), SIGTERM or SIGHUP drains: no new intents are accepted,
-and running requests finish. A second interrupt or SIGTERM ends the process at once;
-the outcome of running requests is then unknown. No signal reloads the rules.`,
+The first interrupt (Ctrl-C) or SIGTERM drains: no new intents are accepted, and
+running requests finish. A second one ends the process at once; the outcome of
+running requests is then unknown. The files of the certificate are looked at every
+ten seconds, and on SIGHUP; where stderr is a terminal, SIGHUP drains. A change of
+the rules needs a new process.`,
 		Example: `  semel gateway --upstream http://127.0.0.1:9000
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
+  semel gateway --upstream http://127.0.0.1:9000 --rules semel.yaml --check
   semel gateway --rules semel.yaml --explain 'POST /doku.php?do=save'
   semel gateway --upstream http://app:9000 --listen 0.0.0.0:443 --tls-cert site.pem --tls-key site.key
   curl -i http://127.0.0.1:8080/orders -H 'Idempotency-Key: "8e03978e"' -d 'item=42'`,
@@ -105,6 +109,10 @@ the outcome of running requests is then unknown. No signal reloads the rules.`,
 			for secret := range strings.FieldsSeq(p.Getenv(formSecretsVariable)) {
 				f.config.FormSecrets = append(f.config.FormSecrets, []byte(secret))
 			}
+			if f.check {
+				return f.checkConfig(p)
+			}
+			f.reloads(cmd.Context(), p)
 			return f.openAndServe(cmd.Context(), telemetry)
 		},
 	}
@@ -120,6 +128,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.store, "store", openstore.Default, "`DSN` of the store: sqlite:PATH, log:DIR, postgres://…, mysql://…, redis://…, or memory: to forget everything on exit")
 	flags.StringVar(&f.rules, "rules", "", "rules `file` (YAML)")
 	flags.StringVar(&f.explain, "explain", "", "say which route of --rules a `request`, such as 'POST /orders?do=save', meets, and why; then end")
+	flags.BoolVar(&f.check, "check", false, "check the flags and the files as a start does; then end")
 	flags.StringVar(&c.AdminListen, "admin", "127.0.0.1:8081", "`address` for operators, or off")
 	flags.StringVar(&f.tokens, "admin-tokens-file", "", "`file` with the names and tokens of operators; enables the admin API and the console")
 	flags.DurationVar(&f.keepLog, "outcome-log", 0, "how long the outcome log is kept in the store's database for operators to search; at most 720h; 0 keeps none")

@@ -2,9 +2,7 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,11 +10,10 @@ import (
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/rules"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 // explainRequest prints which routes a request meets. The gateway that is asked is never started.
-func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) (err error) {
+func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) error {
 	const fix = "write a method and a URL or path, such as 'POST /orders?do=save'"
 	method, target, _ := strings.Cut(strings.TrimSpace(f.explain), " ")
 	u, err := url.ParseRequestURI(strings.TrimSpace(target)) // as a server does: //a/b is a path
@@ -31,13 +28,11 @@ func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) (err 
 	if err != nil {
 		return cli.Usage(err)
 	}
-	store := memstore.New(nil)
-	config := gateway.Config{Upstream: "http://127.0.0.1", Store: store, Rules: file, KeyRequired: f.config.KeyRequired, Logger: slog.New(slog.DiscardHandler)}
-	g, err := gateway.New(&config) //nolint:contextcheck // it is closed below.
-	if err != nil {
-		return cli.Usage(errors.Join(err, store.Close()))
-	}
-	defer func() { err = errors.Join(err, g.Close(), store.Close()) }() //nolint:contextcheck // nothing runs.
+	config := gateway.Config{Upstream: "http://127.0.0.1", Rules: file, KeyRequired: f.config.KeyRequired}
+	return withDryGateway(&config, func(g *gateway.Gateway) error { return printExplained(p, g, r) })
+}
+
+func printExplained(p *cli.Process, g *gateway.Gateway, r *http.Request) error {
 	candidates, refused := g.Explain(r)
 	var rows [][]string
 	for _, c := range candidates {
@@ -46,6 +41,6 @@ func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) (err 
 	if err := cli.PrintSheet(p, []string{"VERDICT", "ROUTE", "REQUESTS", "CONDITIONS"}, "", rows); err != nil || refused == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "\nThe gateway refuses it: %s\n", refused)
+	_, err := fmt.Fprintf(p.Stdout, "\nThe gateway refuses it: %s\n", refused)
 	return err
 }

@@ -40,10 +40,10 @@ type formsFlags struct {
 	host, cookie, cookieFile string
 }
 
-// newRules returns the verb rules of the house schema, with the one about pages: that asks a gateway.
+// newRules returns the verb rules of the house schema, with those that need a gateway.
 func newRules(p *cli.Process) *cobra.Command {
 	cmd := schemacmd.NewRules(p)
-	cmd.AddCommand(newRulesForms(p))
+	cmd.AddCommand(newRulesCheck(p), newRulesForms(p))
 	return cmd
 }
 

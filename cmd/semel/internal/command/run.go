@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/semel-dev/semel/internal/cli"
@@ -24,16 +25,21 @@ func Main(telemetry Telemetry) int {
 	if !signal.Ignored(syscall.SIGHUP) { // by nohup
 		signal.Notify(hangup, syscall.SIGHUP)
 	}
+	p := &cli.Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environment: os.Environ(), Hangup: new(atomic.Bool)}
 	go func() {
-		select {
-		case <-signals:
-		case <-hangup: // never the second: a terminal that is closed may send it twice
+		for ended := false; !ended; {
+			select {
+			case <-signals:
+				ended = true
+			case <-hangup: // never the second: a terminal that is closed may send it twice
+				ended = !p.Hangup.Load()
+			}
 		}
 		cancel()
 		<-signals
 		os.Exit(cli.ExitSignalled) // the second one ends the process at once
 	}()
-	return execute(ctx, &cli.Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environment: os.Environ()}, telemetry, os.Args[1:])
+	return execute(ctx, p, telemetry, os.Args[1:])
 }
 
 // run is execute for a process without telemetry.
