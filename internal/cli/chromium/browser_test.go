@@ -1,0 +1,93 @@
+package chromium_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/semel-dev/semel/internal/cli/chromium"
+	"github.com/semel-dev/semel/internal/testserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTab: a page loads, scripts run or do not, and what may not leave does not.
+func TestTab(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var arrived []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		arrived = append(arrived, r.Method+" "+r.URL.Path)
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<title>plain</title><script>document.title = "scripted"; fetch("/stopped", { method: "POST" }).catch(() => {})</script>`))
+	}))
+	t.Cleanup(server.Close)
+	b, err := chromium.Open(t.Context(), &chromium.Options{Path: testserver.Chromium(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scriptless, want := range map[bool]string{true: "plain", false: "scripted"} {
+		p, err := b.Profile(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab, err := p.Tab(t.Context(), &chromium.TabOptions{NoScripts: scriptless, Leaves: func(r chromium.Request) bool { return r.Method == http.MethodGet }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tab.Open(t.Context(), server.URL+"/page"); err != nil {
+			t.Fatal(err)
+		}
+		var title string
+		if err := tab.Run(t.Context(), "document.title", &title); err != nil || title != want {
+			t.Errorf("without scripts %v: %q, %v", scriptless, title, err)
+		}
+		if got := tab.Page(); got.Status != http.StatusOK || got.Header.Get("Content-Type") != "text/html" {
+			t.Errorf("the page is %+v", got)
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if slices.Contains(arrived, "POST /stopped") {
+		t.Errorf("what was stopped arrived: %v", arrived)
+	}
+}
+
+// TestEnd: the browser ends with its context.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	b, err := chromium.Open(ctx, &chromium.Options{Path: testserver.Chromium(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Profile(t.Context()); err == nil {
+		t.Error("the browser still answers")
+	}
+}
+
+// TestMissing: without a browser, the error names a package.
+func TestMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := chromium.Open(t.Context(), nil); !errors.Is(err, chromium.ErrMissing) {
+		t.Errorf("got %v", err)
+	}
+}
