@@ -26,17 +26,11 @@ type checkFlags struct {
 	users   userFlags
 	service serviceFlags
 	bounds  boundFlags
+	browser browserFlags
 	output  checkOutput
 }
 
-// New returns the verb check.
-func New(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
-	f := &checkFlags{config: check.Defaults()}
-	cmd := &cobra.Command{
-		Use:                   "check [flags] [URL] -- curl …",
-		Short:                 "Find out whether an API survives being called twice",
-		DisableFlagsInUseLine: true,
-		Long: `Sends one request to an API in the ways in which requests repeat in the wild:
+const checkLong = `Sends one request to an API in the ways in which requests repeat in the wild:
 twice, at once, after a lost answer, with a broken body, under other keys; and
 checks the result. The request is the curl command after --, or comes from a
 file (--from). A URL before -- sends it to that service instead.
@@ -54,13 +48,29 @@ judged. A URL that is only a path means the service under test:
   command:COMMAND      the number that it prints; split on spaces, no shell is used
   calls:LISTEN=TARGET  the calls of the service to LISTEN, forwarded to TARGET
 
+With --browser, URL is a page with a form. It is filled in (--var FIELD=VALUE
+gives values that a guess misses) and sent in Chromium as people do: by a double
+click, by Enter and a click, with a reload in the middle, after a lost answer,
+after Back, in a second tab; with scripts, and without. Effects are counted
+alike.
+
 A run creates records. It announces how many requests it sends at most, and
 sends none to another machine without --yes or a "y" at the terminal. Never
-point it at a service whose records matter.`,
+point it at a service whose records matter.`
+
+// New returns the verb check.
+func New(p *cli.Process, logs *cli.LogFlags) *cobra.Command {
+	f := &checkFlags{config: check.Defaults()}
+	cmd := &cobra.Command{
+		Use:                   "check [flags] [URL] -- curl …",
+		Short:                 "Find out whether an API survives being called twice",
+		DisableFlagsInUseLine: true,
+		Long:                  checkLong,
 		Example: `  semel check --count json:/orders -- curl http://127.0.0.1:9000/orders -d 'number={{n}}' -d amount=1250
   semel check --from copied.curl --count 'sql:SELECT count(*) FROM orders' --dsn sqlite:shop.db
   semel check http://127.0.0.1:9000 --from api.yaml#createOrder --dry-run
   semel check --profile form --page /new -- curl http://127.0.0.1:9000/new -d title=Once
+  semel check --browser http://127.0.0.1:9000/invoices/new --count 'json:/api/counts /invoices'
   semel check --list`,
 		Annotations: map[string]string{
 			"exit1": "a check failed, or one that must hold could not be judged",
@@ -78,6 +88,9 @@ point it at a service whose records matter.`,
 			if err != nil {
 				return err
 			}
+			if f.browser.on {
+				return f.runBrowser(cmd.Context(), cmd, p, at, curl)
+			}
 			return f.runChecks(cmd.Context(), p, at, curl)
 		},
 	}
@@ -92,11 +105,15 @@ point it at a service whose records matter.`,
 	f.users.register(flags)
 	f.service.register(flags, &f.config)
 	f.bounds.register(flags, &f.config)
+	f.browser.register(flags)
 	f.output.register(flags)
 	return cmd
 }
 
 func (f *checkFlags) runChecks(ctx context.Context, p *cli.Process, at string, curl []string) (err error) {
+	if f.browser.form != "" {
+		return cli.Usagef("--form needs --browser")
+	}
 	var open closers
 	defer func() { err = errors.Join(err, open.close()) }()
 	config, notes, err := f.read(ctx, p, at, curl, &open)

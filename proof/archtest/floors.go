@@ -96,12 +96,16 @@ func Rooms() []Room {
 		{Path: "internal/memdb", Floor: 1},
 		{Path: "internal/storerace", Floor: 0, Also: []string{"."}},
 		{Path: "check", Floor: 2},
-		{Path: "check/checkcmd", Floor: 4, Also: []string{"internal/cli"}},
+		{Path: "check/checkcmd", Floor: 4, Also: []string{"internal/cli", "check/internal/gutcheck"}},
+		// It writes for the terminal, as verbs do.
+		{Path: "check/internal/gutcheck", Floor: 4, Also: []string{"internal/cli"}},
 
 		{Path: "gateway", Floor: 3, Kind: Door},
 		// The outcome log is opened as an application's database is, apart from the store's connections.
 		{Path: "internal/cli/openstore", Floor: 3, Also: []string{"internal/cli/opendb"}},
 		{Path: "internal/cli/opendb", Floor: 3},
+		// The checks of pages drive it as well as the verbs.
+		{Path: "internal/cli/chromium", Floor: 1},
 	}, exampleRooms(), testServers(), schemas(), operators(), operations(), linting(), mechanisms(), topRooms())
 }
 

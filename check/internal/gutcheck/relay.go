@@ -1,0 +1,247 @@
+package gutcheck
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"time"
+)
+
+// relay is the proxy through which the browser reaches the network. Of an answer that is held or lost here the browser has seen nothing: no
+// header, no cookie. It ends TLS itself, with a certificate that only this browser accepts, and verifies the servers in the browser's place.
+type relay struct {
+	server   *http.Server
+	tls      *http.Server
+	conns    *handed
+	key      *ecdsa.PrivateKey
+	listener net.Listener
+	serving  sync.WaitGroup
+
+	mu    sync.Mutex // guards the fields below
+	certs map[string]*tls.Certificate
+	scene *scene // whose requests these are; nil between two
+	// broken is why the network did not answer last.
+	broken error
+}
+
+// newRelay starts a relay on a free port of this machine.
+func newRelay(config *tls.Config) (*relay, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // at once.
+	if err != nil {
+		return nil, err
+	}
+	r := &relay{key: key, listener: listener, certs: map[string]*tls.Certificate{}, conns: &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: listener.Addr()}}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true}
+	forward := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			if p.Out.URL.Host == "" { // inside of a tunnel
+				p.Out.URL.Scheme, p.Out.URL.Host = "https", p.In.Host
+			}
+		},
+		ModifyResponse: r.answered,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			r.mu.Lock()
+			r.broken = err
+			r.mu.Unlock()
+			panic(http.ErrAbortHandler) // as without the relay
+		},
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodConnect {
+			r.tunnel(w)
+			return
+		}
+		r.pass(w, req, forward)
+	})
+	r.server = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	r.tls = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: r.certificate, NextProtos: []string{"http/1.1"}}}
+	r.serving.Go(func() { _ = r.server.Serve(listener) })
+	r.serving.Go(func() { _ = r.tls.ServeTLS(r.conns, "", "") })
+	r.server.RegisterOnShutdown(transport.CloseIdleConnections)
+	return r, nil
+}
+
+// close ends the relay with all connections.
+func (r *relay) close() error {
+	err := errors.Join(r.server.Close(), r.tls.Close())
+	r.serving.Wait()
+	return err
+}
+
+// flags returns the flags with which the browser uses the relay.
+func (r *relay) flags() ([]string, error) {
+	public, err := x509.MarshalPKIXPublicKey(&r.key.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(public)
+	return []string{
+		"--proxy-server=http://" + r.listener.Addr().String(), "--proxy-bypass-list=<-loopback>",
+		"--ignore-certificate-errors-spki-list=" + base64.StdEncoding.EncodeToString(digest[:]),
+	}, nil
+}
+
+// play gives the requests from now on to a scene.
+func (r *relay) play(s *scene) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scene = s
+}
+
+// why returns why the network did not answer last, or nil.
+func (r *relay) why() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
+
+// sceneKey finds a sending in the context of its request.
+type sceneKey struct{}
+
+// passing is a request of a scene that counts.
+type passing struct {
+	scene *scene
+	one   *sending
+}
+
+func (r *relay) pass(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+	r.mu.Lock()
+	s := r.scene
+	r.mu.Unlock()
+	if s == nil {
+		http.Error(w, "nothing is under way", http.StatusServiceUnavailable)
+		return
+	}
+	host := req.URL.Host
+	if host == "" {
+		host = req.Host
+	}
+	if host == s.run.host {
+		for name, value := range s.run.config.Header {
+			req.Header.Set(name, value)
+		}
+	}
+	one, ok := s.leaves(req, host)
+	if !ok {
+		http.Error(w, "stopped by semel check", http.StatusForbidden)
+		return
+	}
+	if one != nil { // the server hears of it, even if the browser gives up
+		req = req.WithContext(context.WithValue(context.WithoutCancel(req.Context()), sceneKey{}, passing{s, one}))
+	}
+	forward.ServeHTTP(w, req)
+}
+
+// answered is called when the head of an answer is here. It waits while the answer is held, and fails if it is to be lost.
+func (r *relay) answered(answer *http.Response) error {
+	of, ok := answer.Request.Context().Value(sceneKey{}).(passing)
+	if !ok {
+		return nil
+	}
+	if of.scene.returns(of.one, answer) {
+		return nil
+	}
+	panic(http.ErrAbortHandler) // cuts the connection
+}
+
+// tunnel takes over a connection for TLS.
+func (r *relay) tunnel(w http.ResponseWriter) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if _, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
+		_ = conn.Close()
+		return
+	}
+	r.conns.hand(&read{conn, buffered.Reader})
+}
+
+// certificate makes a certificate for a name, once.
+func (r *relay) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := hello.ServerName
+	if had := r.certs[name]; had != nil {
+		return had, nil
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return nil, err
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "semel check"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if name != "" {
+		leaf.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, &r.key.PublicKey, r.key)
+	if err != nil {
+		return nil, fmt.Errorf("a certificate: %w", err)
+	}
+	r.certs[name] = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: r.key}
+	return r.certs[name], nil
+}
+
+// read is a connection whose first bytes were read already.
+type read struct {
+	net.Conn
+
+	from *bufio.Reader
+}
+
+func (c *read) Read(p []byte) (int, error) { return c.from.Read(p) }
+
+// handed is a listener of connections that another server took.
+type handed struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+	addr  net.Addr
+}
+
+func (h *handed) hand(conn net.Conn) {
+	select {
+	case h.conns <- conn:
+	case <-h.done:
+		_ = conn.Close()
+	}
+}
+
+func (h *handed) Accept() (net.Conn, error) {
+	select {
+	case conn := <-h.conns:
+		return conn, nil
+	case <-h.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *handed) Close() error {
+	h.once.Do(func() { close(h.done) })
+	return nil
+}
+
+func (h *handed) Addr() net.Addr { return h.addr }
