@@ -36,8 +36,9 @@ const (
 )
 
 type formsFlags struct {
-	json                     bool
+	json, browser            bool
 	host, cookie, cookieFile string
+	press                    string
 }
 
 // newRules returns the verb rules of the house schema, with those that need a gateway.
@@ -66,12 +67,19 @@ to whom the form is bound, and which rules of its path it meets. Only this one G
   elsewhere    it leads to another host
   reads        it changes nothing: GET, or a dialog
 
+Without --browser, what scripts make and send is not seen. With it, the page is
+loaded in Chromium, and the list is of the forms as scripts leave them, and of
+the requests that scripts send. Those that may change something (all but GET)
+are stopped before they leave the browser, so --press sends nothing, either: it
+presses a button and shows the request. Rules that are missing are drafted.
+
 For a page behind a log-in, give the cookies of a logged-in browser with
 --cookie-file. If rules name a host, --host is the one that browsers use.
 
 Prints a table on a terminal, tab-separated columns elsewhere.`,
 		Example: `  semel rules forms http://127.0.0.1:3000/tickets/new --rules rules.yaml
-  semel rules forms http://127.0.0.1:8080/checkout --cookie-file cookie.txt --json`,
+  semel rules forms http://127.0.0.1:8080/checkout --cookie-file cookie.txt --json
+  semel rules forms http://127.0.0.1:3000/app --browser --press '#order button'`,
 		Annotations: map[string]string{"exit1": "a form that changes something is unprotected, or gets no token"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -89,6 +97,8 @@ Prints a table on a terminal, tab-separated columns elsewhere.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.json, "json", false, "print one JSON object, for programs")
+	flags.BoolVar(&f.browser, "browser", false, "load the page in Chromium, and list what its scripts make and send")
+	flags.StringVar(&f.press, "press", "", "with --browser, press the element with this `CSS` selector and show the request, which is not sent")
 	flags.StringVar(&f.host, "host", "", "send this `host` in the Host header")
 	flags.StringVar(&f.cookie, "cookie", "", "send these `cookies`: name=value; name=value")
 	flags.StringVar(&f.cookieFile, "cookie-file", "", "read the cookies from this `file`, to keep them off the command line")
@@ -101,6 +111,13 @@ type formsReport struct {
 	Forms       []gateway.PageForm `json:"forms"`
 	Unprotected int                `json:"unprotected"`
 	Cookies     []string           `json:"cookies,omitempty"` // names, of the request and the answer
+	// Browser has seen the page; empty if none has. Requests came from the page's scripts.
+	Browser  string        `json:"browser,omitempty"`
+	Requests []pageRequest `json:"requests,omitempty"`
+	// Draft are the missing rules, as YAML below routes.
+	Draft string `json:"draft,omitempty"`
+
+	scripts bool // the page has some
 }
 
 func (f *formsFlags) listForms(ctx context.Context, p *cli.Process, address, rulesFile string) error {
@@ -116,11 +133,23 @@ func (f *formsFlags) listForms(ctx context.Context, p *cli.Process, address, rul
 	if err != nil {
 		return err
 	}
+	if f.press != "" && !f.browser {
+		return cli.Usagef("--press needs --browser")
+	}
+	if f.host != "" && f.browser {
+		return cli.Usagef("--host cannot be used with --browser: a browser sends the host of the URL")
+	}
 	page, err := f.load(ctx, target, cookie)
 	if err != nil {
 		return err
 	}
-	report, err := f.inspect(ctx, file, page)
+	var seen *watched
+	if f.browser {
+		if seen, err = f.watch(ctx, page, cookie); err != nil {
+			return err
+		}
+	}
+	report, err := f.inspect(ctx, file, page, seen)
 	if err != nil {
 		return err
 	}
@@ -130,8 +159,12 @@ func (f *formsFlags) listForms(ctx context.Context, p *cli.Process, address, rul
 		err = report.print(p)
 	}
 	if err == nil && report.Unprotected > 0 {
-		err = cli.Found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true, or with protect: false if that is harmless)",
-			texts.Count(report.Unprotected, "form"), cli.PlainLine(report.URL)))
+		what := texts.Count(report.Unprotected, "form")
+		if report.Browser != "" {
+			what = fmt.Sprintf("%d of the forms and requests", report.Unprotected)
+		}
+		err = cli.Found(fmt.Errorf("%s of %s can be executed twice (write a rule with form: true or page: true, or with protect: false if that is harmless)",
+			what, cli.PlainLine(report.URL)))
 	}
 	return err
 }
@@ -215,7 +248,7 @@ func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (
 }
 
 // inspect asks a gateway with these rules, which is never started.
-func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loadedPage) (report *formsReport, err error) {
+func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loadedPage, seen *watched) (report *formsReport, err error) {
 	store := memstore.New(nil)
 	g, err := gateway.New(&gateway.Config{Upstream: page.request.URL.Scheme + "://" + page.request.URL.Host, Store: store, Rules: file, Logger: slog.New(slog.DiscardHandler)}) //nolint:contextcheck // it is closed below.
 	if err != nil {
@@ -226,6 +259,12 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 	forms, err := g.PageForms(page.request.WithContext(ctx), page.header, bytes.NewReader(page.body))
 	if err != nil {
 		return nil, cli.Unreachable(fmt.Errorf("%s: %w", cli.PlainLine(report.URL), err))
+	}
+	report.scripts = bytes.Contains(bytes.ToLower(page.body), []byte("<script"))
+	if seen != nil {
+		if forms, err = seen.into(ctx, report, g, file, page, forms); err != nil {
+			return nil, err
+		}
 	}
 	report.Forms = append(report.Forms, forms...)
 	for _, form := range forms {
@@ -256,6 +295,9 @@ func (r *formsReport) print(p *cli.Process) error {
 		rows = append(rows, []string{form.Method, cli.PlainLine(form.Action), string(form.State), cli.OrDash(cli.PlainLine(rule)), cli.OrDash(cli.PlainLine(form.Reader)), cli.OrDash(cli.PlainLine(form.Because))})
 	}
 	if err := cli.PrintSheet(p, []string{"METHOD", "ACTION", "STATE", "RULE", "READER", "WHY"}, "No forms.", rows); err != nil {
+		return err
+	}
+	if err := r.printSeen(p); err != nil {
 		return err
 	}
 	if why != "" {

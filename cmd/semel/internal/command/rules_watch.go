@@ -1,0 +1,252 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/chromium"
+	"github.com/semel-dev/semel/rules"
+)
+
+const (
+	// watchTimeout bounds the whole visit of a browser.
+	watchTimeout = 2 * time.Minute
+	// maxRequests bounds the requests of scripts that are listed.
+	maxRequests = 100
+)
+
+// pageRequest is a request that a script sends.
+type pageRequest struct {
+	Method string        `json:"method"`
+	URL    string        `json:"url"` // the path; with another host, the whole
+	State  gatewayState  `json:"state"`
+	Rule   string        `json:"rule,omitempty"`
+	When   requestMoment `json:"when"`
+}
+
+// gatewayState says whether a request is protected, in the words of forms.
+type gatewayState string
+
+const (
+	requestProtected   gatewayState = "protected"
+	requestDepends     gatewayState = "depends"
+	requestExempt      gatewayState = "exempt"
+	requestUnprotected gatewayState = "unprotected"
+	requestElsewhere   gatewayState = "elsewhere"
+	requestReads       gatewayState = "reads"
+)
+
+// requestMoment is when a request was sent.
+type requestMoment string
+
+const (
+	onLoad  requestMoment = "load"
+	onPress requestMoment = "press"
+)
+
+// watched is a page as a browser has seen it.
+type watched struct {
+	browser  string
+	body     string // as its scripts left it
+	requests []pageRequest
+}
+
+// watch loads the page in Chromium. Requests that may change something are stopped before they leave.
+func (f *formsFlags) watch(ctx context.Context, loaded *loadedPage, cookie string) (seen *watched, err error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	browser, err := chromium.Open(ctx, nil)
+	if err != nil {
+		return nil, cli.Unreachable(err)
+	}
+	defer func() { err = errors.Join(err, browser.Close()) }()
+	address := loaded.request.URL
+	var mu sync.Mutex
+	when := onLoad
+	seen = &watched{browser: browser.Version()}
+	leaves := func(r chromium.Request) bool {
+		reads := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
+		if reads && r.Kind != "Fetch" && r.Kind != "XHR" {
+			return true
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if one := (pageRequest{Method: r.Method, URL: r.URL, When: when}); len(seen.requests) < maxRequests && !slices.Contains(seen.requests, one) {
+			seen.requests = append(seen.requests, one)
+		}
+		return reads
+	}
+	profile, err := browser.Profile(ctx)
+	if err != nil {
+		return nil, cli.Unreachable(err)
+	}
+	if cookie != "" {
+		if err := profile.SetCookies(ctx, address.String(), cookie); err != nil {
+			return nil, cli.Usage(err)
+		}
+	}
+	tab, err := profile.Tab(ctx, &chromium.TabOptions{Leaves: leaves})
+	if err != nil {
+		return nil, cli.Unreachable(err)
+	}
+	if err := tab.Open(ctx, address.String()); err != nil {
+		return nil, cli.Unreachable(err)
+	}
+	if err := tab.Run(ctx, "document.documentElement.outerHTML", &seen.body); err != nil {
+		return nil, cli.Unreachable(err)
+	}
+	if f.press != "" {
+		mu.Lock()
+		when = onPress
+		mu.Unlock()
+		if err := pressOn(ctx, tab, f.press); err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}
+
+// pressOn clicks the middle of an element.
+func pressOn(ctx context.Context, tab *chromium.Tab, selector string) error {
+	var at struct {
+		X, Y  float64
+		Found bool
+	}
+	expression := fmt.Sprintf(`(() => {
+		const element = document.querySelector(%q);
+		if (!element) return { found: false };
+		if (element.form) element.form.noValidate = true; // nothing is sent
+		element.scrollIntoView({ block: "center", behavior: "instant" });
+		const { left, top, width, height } = element.getBoundingClientRect();
+		return { found: true, x: left + width / 2, y: top + height / 2 };
+	})()`, selector)
+	if err := tab.Run(ctx, expression, &at); err != nil {
+		return cli.Usage(fmt.Errorf("--press: %w", err))
+	}
+	if !at.Found {
+		return cli.Usagef("nothing on the page matches --press %s", selector)
+	}
+	if err := tab.Click(ctx, at.X, at.Y, 1); err != nil {
+		return cli.Unreachable(err)
+	}
+	return cli.AsUnreachable(tab.Idle(ctx))
+}
+
+// into adds the browser's view to the report, and returns the forms as scripts leave them. Forms that are not in the page as it
+// came get no token of the gateway.
+func (w *watched) into(ctx context.Context, report *formsReport, g *gateway.Gateway, file *rules.File, page *loadedPage, came []gateway.PageForm) ([]gateway.PageForm, error) {
+	report.Browser = w.browser
+	left, err := g.PageForms(page.request.WithContext(ctx), page.header, strings.NewReader(w.body))
+	if err != nil {
+		return nil, cli.Unreachable(fmt.Errorf("%s, as its scripts leave it: %w", cli.PlainLine(report.URL), err))
+	}
+	for i := range left {
+		same := func(one gateway.PageForm) bool { return one.Method == left[i].Method && one.Action == left[i].Action }
+		if !slices.ContainsFunc(came, same) {
+			left[i].Because = strings.TrimPrefix(left[i].Because+"; made by a script", "; ")
+		}
+	}
+	var draft strings.Builder
+	drafted := map[string]bool{}
+	for _, one := range w.requests {
+		one.judge(ctx, g, file, page.request.URL)
+		report.Requests = append(report.Requests, one)
+		if one.State == requestUnprotected || one.State == requestDepends {
+			report.Unprotected++
+		}
+		if one.State == requestUnprotected {
+			addDraft(&draft, drafted, one.Method, one.URL, "page: true")
+		}
+	}
+	for _, one := range left {
+		if one.State == gateway.FormUnprotected {
+			addDraft(&draft, drafted, one.Method, one.Action, "form: true")
+		}
+	}
+	report.Draft = draft.String()
+	return left, nil
+}
+
+// judge says which rule a request of a script meets.
+func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules.File, page *url.URL) {
+	to, err := url.Parse(r.URL)
+	if err != nil || to.Host != page.Host {
+		r.State = requestElsewhere
+		return
+	}
+	r.URL = to.RequestURI()
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method) {
+		r.State = requestReads
+		return
+	}
+	candidates, _ := g.Explain((&http.Request{Method: r.Method, URL: to, Host: to.Host, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx))
+	last := candidates[len(candidates)-1]
+	at := slices.IndexFunc(file.Routes, func(one rules.Route) bool { return one.Name == last.Route })
+	switch {
+	case len(candidates) > 1 && slices.ContainsFunc(candidates, func(c gateway.Candidate) bool { return c.Verdict == "may meet" }):
+		r.State, r.Rule = requestDepends, last.Route
+	case at < 0:
+		r.State = requestUnprotected
+	case !file.Routes[at].Protect:
+		r.State, r.Rule = requestExempt, last.Route
+	case file.Routes[at].Page != nil:
+		r.State, r.Rule = requestProtected, last.Route
+	default:
+		r.State, r.Rule = requestUnprotected, last.Route
+	}
+}
+
+// variable matches a segment of a path that names one record.
+var variable = regexp.MustCompile(`^(\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9A-Za-z_-]{20,})$`)
+
+// addDraft writes a rule for a method and a path, once.
+func addDraft(b *strings.Builder, had map[string]bool, method, target, what string) {
+	path, _, _ := strings.Cut(target, "?")
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if variable.MatchString(segment) {
+			segments[i] = fmt.Sprintf("{id%s}", strings.Repeat("_", strings.Count(strings.Join(segments[:i], "/"), "{")))
+		}
+	}
+	path = strings.Join(segments, "/")
+	if name := method + " " + path; !had[name] {
+		had[name] = true
+		fmt.Fprintf(b, "  - name: %q\n    match: {methods: [%s], path: %q}\n    %s\n", name, method, path, what)
+	}
+}
+
+// printSeen prints the browser's view, or a hint that there is one.
+func (r *formsReport) printSeen(p *cli.Process) error {
+	if r.Browser == "" {
+		if !r.scripts {
+			return nil
+		}
+		_, err := fmt.Fprintln(p.Stderr, "The page has scripts. What they make and send is not listed: --browser shows it, where Chromium is installed.")
+		return err
+	}
+	var rows [][]string
+	for _, one := range r.Requests {
+		rows = append(rows, []string{one.Method, cli.PlainLine(one.URL), string(one.State), cli.OrDash(cli.PlainLine(one.Rule)), string(one.When)})
+	}
+	if _, err := fmt.Fprintln(p.Stdout); err != nil {
+		return err
+	}
+	if err := cli.PrintSheet(p, []string{"METHOD", "REQUEST OF A SCRIPT", "STATE", "RULE", "ON"}, "No requests of scripts.", rows); err != nil {
+		return err
+	}
+	if r.Draft == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(p.Stdout, "\n# Rules that are missing (docs/forms.md), to go below routes:\n%s", r.Draft)
+	return err
+}
