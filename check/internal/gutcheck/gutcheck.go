@@ -38,7 +38,7 @@ type Config struct {
 	Timeout, Settle time.Duration
 	// Patience is the wait before the next act while the answer is under way. Zero means 150 ms.
 	Patience time.Duration
-	// Allowed reports whether requests that change something may go to a host other than the URL's.
+	// Allowed reports whether requests that change something may go to a host other than the URL's. Nil allows none.
 	Allowed func(host string) bool
 	// Only are the names of the ways to go besides the first. Empty means all.
 	Only []string

@@ -104,7 +104,7 @@ func (s *scene) leaves(r *http.Request, host string) (*sending, bool) {
 	if !changes(r) {
 		return nil, true
 	}
-	if host != s.run.host && !s.run.config.Allowed(host) {
+	if allowed := s.run.config.Allowed; host != s.run.host && (allowed == nil || !allowed(host)) {
 		s.note("requests to " + host + " were stopped: they may change something, and only requests to " + s.run.host + " were announced")
 		return nil, false
 	}
