@@ -14,6 +14,7 @@ import (
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/cli/chromium"
+	"github.com/semel-dev/semel/internal/must"
 )
 
 const (
@@ -138,6 +139,12 @@ func Run(ctx context.Context, c *Config) (report *Report, err error) {
 	for _, counter := range c.Counters {
 		r.report.Counters = append(r.report.Counters, counter.Name())
 	}
+	return r.report, r.goEvery(ctx)
+}
+
+// goEvery goes every way, with scripts and without.
+func (r *run) goEvery(ctx context.Context) error {
+	c := r.config
 	all := slices.DeleteFunc(ways(), func(w way) bool { return len(c.Only) > 0 && w.name != firstWay && !slices.Contains(c.Only, w.name) })
 	for mode, scripts := range modes() {
 		for i := range all {
@@ -145,11 +152,11 @@ func Run(ctx context.Context, c *Config) (report *Report, err error) {
 			result, err := r.try(ctx, &all[i], scripts)
 			r.report.Sends, r.report.Button = r.shape.Sends, r.shape.Label
 			if err != nil {
-				return r.report, err
+				return err
 			}
 			if i == 0 && result.Verdict != Once && result.Verdict != Unclear {
 				if scripts {
-					return r.report, &PremiseError{fmt.Sprintf("a single click has %s: %s", effects(result.Effects), result.Reason)}
+					return &PremiseError{fmt.Sprintf("a single click has %s: %s", effects(result.Effects), result.Reason)}
 				}
 				r.report.Scriptless = result.Reason
 				break
@@ -157,7 +164,7 @@ func Run(ctx context.Context, c *Config) (report *Report, err error) {
 			r.report.Results = append(r.report.Results, result)
 		}
 	}
-	return r.report, nil
+	return nil
 }
 
 func (r *run) progress(done, all int, what string) {
@@ -201,9 +208,6 @@ func (r *Report) Count(v Verdict) (n int) {
 
 // fresh returns a number of 16 digits.
 func fresh() string {
-	n, err := rand.Int(rand.Reader, big.NewInt(9e15))
-	if err != nil {
-		panic(err) // the system has no randomness
-	}
+	n := must.Get(rand.Int(rand.Reader, big.NewInt(9e15)))
 	return fmt.Sprint(n.Int64() + 1e15)
 }

@@ -92,7 +92,7 @@ func TestUnprotectedInvoices(t *testing.T) {
 	}
 }
 
-// TestProtectedInvoices: whatever the person does, there is one invoice, unless it may be another wish.
+// TestProtectedInvoices: the person gets one invoice, unless it may be another wish.
 func TestProtectedInvoices(t *testing.T) {
 	t.Parallel()
 	app, err := protected.Open("", &protected.Options{Guard: true})

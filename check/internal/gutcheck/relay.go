@@ -64,7 +64,7 @@ func newRelay(config *tls.Config) (*relay, error) {
 			r.mu.Lock()
 			r.broken = err
 			r.mu.Unlock()
-			panic(http.ErrAbortHandler) // as without the relay
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's word for an answer that is cut, as without the relay.
 		},
 	}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -162,7 +162,7 @@ func (r *relay) answered(answer *http.Response) error {
 	if of.scene.returns(of.one, answer) {
 		return nil
 	}
-	panic(http.ErrAbortHandler) // cuts the connection
+	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's word to cut the connection.
 }
 
 // tunnel takes over a connection for TLS.

@@ -44,18 +44,7 @@ func Text(w io.Writer, r *Report) error {
 	for _, way := range ways() {
 		cells := make([]string, 0, len(modes()))
 		for _, scripts := range modes() {
-			cell := fmt.Sprintf("%4s %7s %s", "", "", "-")
-			for _, one := range r.Results {
-				if one.Way != way.name || one.Scripts != scripts {
-					continue
-				}
-				mark := ""
-				if one.Reason != "" {
-					mark = note(&reasons, one.Reason)
-				}
-				cell = one.cell(mark)
-			}
-			cells = append(cells, cell)
+			cells = append(cells, r.cell(way.name, scripts, &reasons))
 		}
 		b.WriteString(strings.TrimRight(fmt.Sprintf("%-38s %-20s %-20s", way.name, cells[0], cells[1]), " ") + "\n")
 	}
@@ -72,6 +61,20 @@ func Text(w io.Writer, r *Report) error {
 	fmt.Fprintf(&b, "\n%s\n", r.Headline())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// cell is that of a way, with scripts or without.
+func (r *Report) cell(way string, scripts bool, reasons *[]string) string {
+	for i := range r.Results {
+		if one := &r.Results[i]; one.Way == way && one.Scripts == scripts {
+			mark := ""
+			if one.Reason != "" {
+				mark = note(reasons, one.Reason)
+			}
+			return one.cell(mark)
+		}
+	}
+	return fmt.Sprintf("%4s %7s %s", "", "", "-")
 }
 
 // note returns the number of a reason.
