@@ -32,7 +32,7 @@ const (
 )
 
 // asReference is the form of a reference, with the letters that people mistake for digits.
-var asReference = regexp.MustCompile(`^[0-9A-Za-z]{4}[- ][0-9A-Za-z]{4}$`) //nolint:gochecknoglobals // a constant.
+var asReference = regexp.MustCompile(`^[0-9A-Za-z]{4}[- ][0-9A-Za-z]{4}$`)
 
 // digitsOf reads a word as the first digits of a digest. problem explains why a word that looks like a reference is none.
 func digitsOf(word string) (digits, problem string) {
@@ -95,7 +95,7 @@ func (p *findPage) only() string {
 // findRecords adds the records with that key, and those whose digest begins with the digits.
 func (c *Console) findRecords(ctx context.Context, k *call, p *findPage, digits string) error {
 	shown := map[string]bool{}
-	add := func(rec *semel.Record) error {
+	add := func(rec *semel.Record) error { //nolint:unparam // as a list wants it.
 		if digest := rec.Digest.String(); !shown[digest] && len(p.Records) < pageRecords {
 			shown[digest] = true
 			_ = operatorview.Reveal(c.guard, rec) // an unreadable answer is shown as such

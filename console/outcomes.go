@@ -45,6 +45,8 @@ func meaning(o outcomelog.Outcome) sense {
 		return sense{asRefused, "the first request completed, but its answer was not kept"}
 	case outcomelog.Unreadable:
 		return sense{asRefused, "the recorded answer cannot be decrypted"}
+	case outcomelog.AmbiguousRequest:
+		return sense{asRefused, "it can be read in two ways"}
 	case outcomelog.Duplicate:
 		return sense{asRefused, "the first request completed, and this mode replays nothing"}
 	case outcomelog.Cancelled:

@@ -13,7 +13,7 @@ type place struct {
 }
 
 // parkedNote matches the text of [flow.Parked], within the text of an undo as well. A record keeps the first bytes of it.
-var parkedNote = regexp.MustCompile(`(?s)^flow [^:]{1,64} is parked at step ("(?:[^"\\]|\\.)*")(?:, record ([0-9a-f]{64})(?:: (.*))?)?`) //nolint:gochecknoglobals // a constant.
+var parkedNote = regexp.MustCompile(`(?s)^flow [^:]{1,64} is parked at step ("(?:[^"\\]|\\.)*")(?:, record ([0-9a-f]{64})(?:: (.*))?)?`)
 
 // parkedAt reads the note of a flow that waits for an operator. Of any other note, the place has no step.
 func parkedAt(note string) place {

@@ -52,10 +52,10 @@ func viewRow(rec *semel.Record) row {
 	if r.Short == "" {
 		r.Short = r.Digest[:12] + "…"
 	}
-	switch k := kindOf(rec); {
-	case k == ofStep:
+	switch kindOf(rec) {
+	case ofStep:
 		r.Route, r.Short = "step of a flow", "step "+rec.Name
-	case k == ofFlow:
+	case ofFlow:
 		flow, scope, _ := strings.Cut(strings.TrimPrefix(rec.Scope, verdict.FlowScopes), ":")
 		r.Route = "flow " + flow + ", " + scope
 		if r.State == semel.StateUnknown.String() {
@@ -63,7 +63,8 @@ func viewRow(rec *semel.Record) row {
 				r.Word = "parked"
 			}
 		}
-	case k == ofMessage:
+	case ofRequest, ofFunction:
+	case ofMessage:
 		r.Route = "message for " + strings.TrimPrefix(rec.Scope, inboxScopes)
 	}
 	if r.Failure != nil {
