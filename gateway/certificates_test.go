@@ -45,9 +45,10 @@ func (r *renewal) look() {
 	r.asked <- struct{}{}
 }
 
-func (r *renewal) dial(t *testing.T) *tls.Conn {
+func (r *renewal) dial(t *testing.T, c *tls.Config) *tls.Conn {
 	t.Helper()
-	conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{InsecureSkipVerify: true})) //nolint:gosec // its leaf is compared.
+	c.InsecureSkipVerify = true // the leaf is compared
+	conn := must.Get((&tls.Dialer{Config: c}).DialContext(t.Context(), "tcp", strings.TrimPrefix(r.url, "http://"))).(*tls.Conn)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -55,11 +56,10 @@ func (r *renewal) dial(t *testing.T) *tls.Conn {
 // wantServed checks the certificate of a new connection, and the report to operators.
 func (r *renewal) wantServed(t *testing.T, what string, stale bool) {
 	t.Helper()
-	conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})) //nolint:gosec // its leaf is compared.
+	conn := r.dial(t, &tls.Config{NextProtos: []string{"h2"}})
 	if got := conn.ConnectionState(); !got.PeerCertificates[0].Equal(r.served.Leaf) || got.NegotiatedProtocol != "h2" {
 		t.Errorf("%s: another certificate is served, or %q is spoken", what, got.NegotiatedProtocol)
 	}
-	noError(t, conn.Close())
 	gauge, ready := "semel_certificate_stale 0", "ready\n"
 	if stale {
 		gauge, ready = "semel_certificate_stale 1", "ready, with the former certificate"
@@ -67,30 +67,26 @@ func (r *renewal) wantServed(t *testing.T, what string, stale bool) {
 	if text := r.metrics(t); !strings.Contains(text, gauge+"\n") {
 		t.Errorf("%s: no %q in the metrics", what, gauge)
 	}
-	answer := must.Get(r.client.Get(r.admin + "/readyz"))
-	text := string(must.Get(io.ReadAll(answer.Body)))
-	if answer.StatusCode != http.StatusOK || !strings.HasPrefix(text, ready) {
-		t.Errorf("%s: /readyz answers %d %q, want %q", what, answer.StatusCode, text, ready)
+	if answer := r.operate(t, http.MethodGet, "/readyz"); answer.status != http.StatusOK || !strings.HasPrefix(answer.body, ready) {
+		t.Errorf("%s: /readyz answers %d %q, want %q", what, answer.status, answer.body, ready)
 	}
-	noError(t, answer.Body.Close())
 }
 
 // get sends a request on the connection, and reads its answer.
 func get(t *testing.T, conn *tls.Conn) int {
 	t.Helper()
 	_ = must.Get(io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
-	answer := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))
-	_ = must.Get(io.Copy(io.Discard, answer.Body))
+	answer := must.Get(http.ReadResponse(bufio.NewReader(conn), nil)) //nolint:bodyclose // it ends with the connection.
 	return answer.StatusCode
 }
 
-// TestCertificateIsRenewed: new connections get a new certificate, and those that are open stay.
+// TestCertificateIsRenewed: new connections get a new certificate, and open ones stay.
 func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	r := openRenewal(t)
 	conns := make([]*tls.Conn, 100)
 	for i := range conns {
-		conns[i] = r.dial(t)
+		conns[i] = r.dial(t, new(tls.Config))
 	}
 	r.served = certificate(t, r.dir, "server")
 	r.look()
@@ -129,7 +125,7 @@ func TestCertificateOfKubernetes(t *testing.T) {
 	r.wantServed(t, "renewed", false)
 }
 
-// TestCertificateThatCannotBeServed: whatever the files hold, the former certificate is served until they can be served as a whole.
+// TestCertificateThatCannotBeServed: the former certificate is served until they can be served as a whole.
 func TestCertificateThatCannotBeServed(t *testing.T) {
 	t.Parallel()
 	r := openRenewal(t)
@@ -170,11 +166,9 @@ func TestClientAuthoritiesAreRenewed(t *testing.T) {
 	r := openRenewal(t)
 	alice := certificate(t, r.dir, "alice")
 	known := func() bool {
-		conn := must.Get(tls.Dial("tcp", strings.TrimPrefix(r.url, "http://"), &tls.Config{
-			InsecureSkipVerify:   true,                                                                               //nolint:gosec // the server's is not at issue.
+		conn := r.dial(t, &tls.Config{
 			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &alice, nil }, // even where it is not asked for
-		}))
-		defer func() { _ = conn.Close() }()
+		})
 		_, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		if err == nil {
 			_, err = conn.Read(make([]byte, 1))

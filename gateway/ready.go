@@ -108,7 +108,7 @@ func (g *Gateway) serveReady(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if g.certificates.stale() {
-		say(w, http.StatusOK, "ready, with the former certificate: the new one cannot be served, and the log says why")
+		say(w, http.StatusOK, "ready, with the former certificate: the new one cannot be served; see the log")
 		return
 	}
 	say(w, http.StatusOK, "ready")

@@ -28,7 +28,7 @@ func TestReference(t *testing.T) {
 	if !strings.Contains(repeated, `"reference":"`+first+`"`) {
 		t.Errorf("the repetition gets no reference %s: %s", first, repeated)
 	}
-	for language, words := range map[string]string{"en": "Your reference: ", "sv": "Din referens: ", "hi": "आपका संदर्भ: ", "zh": "您的参考编号： "} {
+	for language, words := range map[string]string{"en": "Your reference: ", "sv": "Din referens: ", "hi": "आपका संदर्भ: ", "zh": "您的参考编号： "} { //nolint:misspell // Swedish.
 		page := d.send(t, http.MethodPost, "/orders", "x", "Idempotency-Key", "k", "Accept", "text/html", "Accept-Language", language).body
 		if !strings.Contains(page, words+first) {
 			t.Errorf("%s: the page has no reference %s: %s", language, first, page)

@@ -34,9 +34,10 @@ func (p *pageWriter) alike() bool {
 
 // marked returns the ETag of the page with the element, nil where the application gives no validator.
 func (p *pageWriter) marked() []string {
-	h, value, kind := p.Header(), "", strongTag
+	h := p.Header()
+	var value, kind string
 	if tag := entityTag.FindStringSubmatch(h.Get("Etag")); tag != nil {
-		value = tag[2]
+		value, kind = tag[2], strongTag
 		if tag[1] != "" {
 			kind = weakTag
 		}
