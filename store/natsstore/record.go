@@ -90,7 +90,7 @@ func letter(rec *semel.Record) byte {
 		return letterCancelled
 	case semel.StateReleased:
 		return letterReleased
-	case semel.StateAbsent:
+	case semel.StateAbsent, semel.StateFailed, semel.StateUnreadable: // no store has them
 	}
 	return 0
 }
