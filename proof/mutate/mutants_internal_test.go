@@ -96,7 +96,8 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := keep(file, []result{
-		{mutant: all[0], failed: []string{"TestNew"}, took: time.Second}, {mutant: all[1], failed: []string{"TestNew"}, took: time.Second},
+		{mutant: all[0], failed: []string{"TestNew"}, took: time.Second},
+		{mutant: all[1], failed: []string{"TestNew"}, took: time.Second},
 		{mutant: all[2], err: os.ErrInvalid},
 	}); err != nil {
 		t.Fatal(err)
