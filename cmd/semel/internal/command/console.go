@@ -124,7 +124,7 @@ func (f *consoleFlags) serveStore(ctx context.Context, logger *slog.Logger, l *l
 	case !errors.Is(err, archive.ErrNone) && !errors.Is(err, openstore.ErrNoTables):
 		return outcomeLogError(err)
 	}
-	pages, err := console.New(l.guard, o)
+	pages, err := console.New(l.guard, o) //nolint:contextcheck // requests bring theirs.
 	if err != nil {
 		return cli.Usage(err)
 	}

@@ -88,8 +88,13 @@ func (f *demoFlags) serve(ctx context.Context, p *cli.Process, opts *stage.Optio
 	}
 	at := d.URLs()
 	err = announce(f.readyFile, []address{
-		{"page", at.Page}, {"unprotected", at.Unprotected}, {"protected", at.Protected}, {"guarded", at.Guarded}, {"console", at.Console},
-		{"scripts", at.Scripts}, {"paged", at.Paged},
+		{"page", at.Page},
+		{"unprotected", at.Unprotected},
+		{"protected", at.Protected},
+		{"guarded", at.Guarded},
+		{"console", at.Console},
+		{"scripts", at.Scripts},
+		{"paged", at.Paged},
 	})
 	if err == nil {
 		warnOpen(ctx, opts.Logger, "listen", f.listen)

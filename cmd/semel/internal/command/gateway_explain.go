@@ -29,7 +29,7 @@ func (f *gatewayFlags) explainRequest(ctx context.Context, p *cli.Process) error
 		return cli.Usage(err)
 	}
 	config := gateway.Config{Upstream: "http://127.0.0.1", Rules: file, KeyRequired: f.config.KeyRequired}
-	return withDryGateway(&config, func(g *gateway.Gateway) error { return printExplained(p, g, r) })
+	return withDryGateway(&config, func(g *gateway.Gateway) error { return printExplained(p, g, r) }) //nolint:contextcheck // nothing runs.
 }
 
 func printExplained(p *cli.Process, g *gateway.Gateway, r *http.Request) error {

@@ -41,7 +41,7 @@ type formsFlags struct {
 	press                    string
 }
 
-// newRules returns the verb rules of the house schema, with those that need a gateway.
+// newRules returns the verb rules of the house schema, and those that need a gateway.
 func newRules(p *cli.Process) *cobra.Command {
 	cmd := schemacmd.NewRules(p)
 	cmd.AddCommand(newRulesCheck(p), newRulesForms(p))
@@ -69,7 +69,7 @@ to whom the form is bound, and which rules of its path it meets. Only this one G
 
 Without --browser, what scripts make and send is not seen. With it, the page is
 loaded in Chromium, and the list is of the forms as scripts leave them, and of
-the requests that scripts send. Those that may change something (all but GET)
+the requests that scripts send. Requests that may change something (all but GET)
 are stopped before they leave the browser, so --press sends nothing, either: it
 presses a button and shows the request. Rules that are missing are drafted.
 
