@@ -18,12 +18,12 @@ type Reach struct {
 // Reaches returns the bounds.
 func Reaches() []Reach {
 	return []Reach{
-		{"adapters/caddy", 63_008},
+		{"adapters/caddy", 63_252},
 		{"check", 18_334},
-		{"dbguard", 19_808},
-		{"gateway", 40_246},
+		{"dbguard", 19_810},
+		{"gateway", 40_490},
 		{"lint", 23_435},
-		{"semelhttp", 16_540},
+		{"semelhttp", 16_542},
 	}
 }
 

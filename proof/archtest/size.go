@@ -38,16 +38,16 @@ func houses() []house {
 	return []house{
 		{library, 75_230, 62_746},
 		{"adapters", 4_076, 6_233},
-		{"check", 21_730, 10_243},
-		{"cmd", 4_694, 2_132},
-		{"console", 4_013, 3_119},
-		{"demo", 1_911, 491},
-		{"examples", 7_967, 5_544},
-		{"gateway", 13_477, 14_269},
-		{"internal/cli", 2_616, 1_347},
+		{"check", 23_200, 10_516},
+		{"cmd", 5_106, 2_187},
+		{"console", 4_016, 3_119},
+		{"demo", 2_010, 494},
+		{"examples", 7_985, 5_548},
+		{"gateway", 13_719, 14_718},
+		{"internal/cli", 3_319, 1_440},
 		{"lint", 33_900, 6_065},
-		{"proof", 12_549, 11_327},
-		{"schema", 18_445, 8_816},
+		{"proof", 12_553, 11_328},
+		{"schema", 18_446, 8_816},
 		{"semelgrpc", 2_207, 3_095},
 		{"semelotel", 289, 456},
 		{"store/natsstore", 2_164, 900},
@@ -65,7 +65,7 @@ func houseOf(name string) string {
 }
 
 // public bounds what the library shows to those who import it.
-var public = struct{ packages, names, rootNames, rootLines int }{24, 546, 106, 4_078} //nolint:gochecknoglobals // a constant.
+var public = struct{ packages, names, rootNames, rootLines int }{24, 547, 106, 4_078} //nolint:gochecknoglobals // a constant.
 
 // Measure counts the Go files of a tree. Input of tests counts nowhere; packages below internal are not importable.
 func Measure(tree Tree) (Size, error) {
