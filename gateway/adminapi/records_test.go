@@ -336,6 +336,9 @@ func TestResolveLapsed(t *testing.T) {
 	if got := get[page](t, w.send(t, http.MethodGet, "/v1/records?state=unknown", "")); len(got.Records) != 1 {
 		t.Errorf("lapsed claims in the list of unknown records: got %+v", got)
 	}
+	seen := w.send(t, http.MethodGet, path, "").header.Get("ETag")
+	running := w.verdict(t, http.MethodPost, path+"/resolve", released, strings.Replace(seen, "unknown", "claimed", 1))
+	refused(t, "what was seen as it ran", running, 412, "changed", "")
 	get[record](t, w.send(t, http.MethodPost, path+"/resolve", `{"as":"cancelled","reason":"order 8 is void"}`))
 	if got := w.lookup(t, key.Digest()); got != semel.StateCancelled {
 		t.Errorf("got %v", got)

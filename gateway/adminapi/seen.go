@@ -82,7 +82,7 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	switch {
 	case rec.State == semel.StateCancelled:
 		return l.fence, nil // the guard answers that it is cancelled already
-	case rec.Fence != l.fence || operator.State(&rec) != l.state && rec.State != kept(l.state):
+	case rec.Fence != l.fence || operator.State(&rec) != l.state && !(done(rec.State) && done(l.state)):
 		refused.Err = semel.ErrChanged
 	case l.state == semel.StateClaimed:
 		refused.Err, refused.RetryAfter = semel.ErrInFlight, rec.LeaseLeft()
@@ -90,12 +90,9 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	return 0, refused
 }
 
-// kept returns the state in which a store keeps a record that is shown as failed or unreadable.
-func kept(shown semel.State) semel.State {
-	if shown == semel.StateFailed || shown == semel.StateUnreadable {
-		return semel.StateCompleted
-	}
-	return shown
+// done reports whether a store keeps a record that is shown in this state as completed.
+func done(shown semel.State) bool {
+	return shown == semel.StateCompleted || shown == semel.StateFailed || shown == semel.StateUnreadable
 }
 
 // changed refuses a verdict on a record that is not the present one, and shows
