@@ -68,14 +68,15 @@ func Open(ctx context.Context, dsn string, o *Options) (semel.Store, error) {
 		return openPostgres(ctx, scheme, rest, o)
 	case "mysql", "mariadb":
 		return openMySQL(ctx, rest, o)
-	case "redis", "rediss":
-		return openRedis(ctx, scheme, rest, o)
-	case "nats":
-		return nil, fmt.Errorf("%w: %s is not built into this version: a Go program of yours opens such a store with the module store/natsstore "+
-			"(built in: memory, sqlite, log, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
 	default:
-		return nil, fmt.Errorf("%w: no store is called %q (%s)", ErrDSN, scheme, examples)
+		return openRedis(ctx, scheme, rest, o)
 	}
+}
+
+// CheckKind returns an error that wraps [ErrDSN] when the DSN names no kind of store. It opens nothing.
+func CheckKind(dsn string) error {
+	_, _, err := split(dsn)
+	return err
 }
 
 // Redact returns the DSN in a form that may be logged: a path as it is, and
@@ -116,9 +117,16 @@ func split(dsn string) (scheme, rest string, err error) {
 		dsn = Default
 	}
 	if scheme, rest, err = dialect.SplitDSN(dsn, "store"); err != nil {
-		err = fmt.Errorf("%w: %w (%s)", ErrDSN, err, examples)
+		return scheme, rest, fmt.Errorf("%w: %w (%s)", ErrDSN, err, examples)
 	}
-	return scheme, rest, err
+	switch scheme {
+	case "memory", "sqlite", "log", "postgres", "postgresql", "mysql", "mariadb", "redis", "rediss":
+		return scheme, rest, nil
+	case "nats":
+		return scheme, rest, fmt.Errorf("%w: %s is not built into this version: a Go program of yours opens such a store with the module store/natsstore "+
+			"(built in: memory, sqlite, log, postgres, mysql, redis; for example %s)", ErrDSN, scheme, Default)
+	}
+	return scheme, rest, fmt.Errorf("%w: no store is called %q (%s)", ErrDSN, scheme, examples)
 }
 
 func openMemory(rest string, o *Options) (semel.Store, error) {

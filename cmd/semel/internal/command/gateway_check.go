@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/semel-dev/semel/console/operators"
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/cli"
+	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -33,6 +35,10 @@ func (f *gatewayFlags) checkConfig(p *cli.Process) error {
 	if err := f.read(); err != nil {
 		return err
 	}
+	if err := openstore.CheckKind(f.store); err != nil {
+		return cli.Usage(err)
+	}
+	f.config.Operators = operators.Of(&f.config, f.operators)
 	return withDryGateway(&f.config, func(*gateway.Gateway) error {
 		_, err := fmt.Fprintln(p.Stdout, "The flags and the files are fine. The store was not opened: semel check-store tries one.")
 		return err
