@@ -101,8 +101,12 @@ func plot(all []column, c chart, least, precision float64, lines ...series) char
 	top = roundUp(top)
 	first, last := all[0].from.at, all[len(all)-1].to.at
 	c.Top, c.Half, c.From, c.To = number(top, precision), number(top/2, 2*precision), at(first), at(last)
-	for i := range chartTicks {
-		c.Ticks = append(c.Ticks, at(first.Add(last.Sub(first)*time.Duration(i)/(chartTicks-1))))
+	ticks := chartTicks
+	if last.Sub(first) < chartTicks*time.Minute { // they would show the same minute
+		ticks = 2
+	}
+	for i := range ticks {
+		c.Ticks = append(c.Ticks, at(first.Add(last.Sub(first)*time.Duration(i)/time.Duration(ticks-1))))
 	}
 	c.Text = fmt.Sprintf("From %s to %s.", c.From, c.To)
 	for i := range all {

@@ -42,7 +42,11 @@
   };
   const take = ({ data }) => {
     const now = JSON.parse(data);
-    for (const element of figures) write(element, now[element.dataset.live] - (element.dataset.base ?? 0));
+    for (const element of figures) {
+      const value = now[element.dataset.live];
+      const since = value - (element.dataset.base ?? 0);
+      write(element, since < 0 ? value : since); // less than before: the process is another one
+    }
     const count = now[news.dataset.new] - news.dataset.from;
     const shown = news.querySelector("data");
     if (count < 1 || shown.value === String(count)) return; // less than before: the process is another one

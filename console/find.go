@@ -116,7 +116,7 @@ func (c *Console) findRecords(ctx context.Context, k *call, p *findPage, digits 
 	at, err := c.records.List(ctx, search, add)
 	if err == nil && digits != "" {
 		search.Name, search.Limit, search.Bare = "", 0, true
-		at, err = c.records.List(ctx, search, func(rec *semel.Record) error {
+		byDigits := func(rec *semel.Record) error {
 			if !strings.HasPrefix(rec.Digest.String(), digits) {
 				return nil
 			}
@@ -125,7 +125,13 @@ func (c *Console) findRecords(ctx context.Context, k *call, p *findPage, digits 
 				return ignoreGone(err)
 			}
 			return add(&whole)
-		})
+		}
+		// Most people who have a reference wait for a verdict, and of all records only so many are looked at.
+		unknown := search
+		unknown.States = []semel.State{semel.StateUnknown}
+		if at, err = c.records.List(ctx, unknown, byDigits); err == nil && len(p.Records) == 0 {
+			at, err = c.records.List(ctx, search, byDigits)
+		}
 	}
 	p.Examined, p.Unordered = at.Examined, at.Unordered
 	if at.Next != "" {

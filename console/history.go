@@ -61,7 +61,6 @@ type reading struct {
 // tally is the part of the counts that pages show.
 type tally struct {
 	Executed uint64 `json:"executed"`
-	Replayed uint64 `json:"replayed"`
 	// Stopped counts duplicates that did not run, with any answer.
 	Stopped uint64 `json:"stopped"`
 	Waited  uint64 `json:"waited"`
@@ -178,12 +177,13 @@ func measure(at time.Time, c Counts) reading {
 		switch meaning(outcome).class {
 		case asRan:
 			m.tally.Executed += n
-		case asReplayed:
-			m.tally.Replayed += n
+		case asReplayed: // counted as stopped
 		case asUnknown:
 			m.tally.Unknown += n
 		case asRefused:
-			m.tally.Refused += n
+			if !stopped(outcome) {
+				m.tally.Refused += n
+			}
 		}
 	}
 	return m

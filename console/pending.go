@@ -109,7 +109,7 @@ func (c *Console) recentPending(ctx context.Context) *pending {
 	if !old {
 		return p
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout) // other pages show the counts as well
 	defer cancel()
 	p, err := c.countPending(ctx)
 	if err != nil {
