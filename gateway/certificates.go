@@ -15,6 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// maxCertificateBytes bounds each file.
+const maxCertificateBytes = 1 << 20
+
 // certificatesEvery is the time between two looks at the files.
 const certificatesEvery = 10 * time.Second
 
@@ -24,7 +27,7 @@ type certificates struct {
 	cert, key, clientCA string // clientCA is empty for none
 	log                 *slog.Logger
 	held                atomic.Pointer[certificate]
-	refused             atomic.Pointer[[]byte] // the files at the last look, if they could not be served
+	refused             atomic.Pointer[[]byte] // the files at the last look and why they could not be served
 }
 
 // certificate serves new connections.
@@ -64,8 +67,13 @@ func (c *certificates) read() (*certificate, []byte, error) {
 		if name == "" {
 			continue
 		}
-		text, err := os.ReadFile(name) //nolint:gosec // the operator names it
-		read[i] = text
+		info, err := os.Stat(name)
+		if err == nil && (!info.Mode().IsRegular() || info.Size() > maxCertificateBytes) { // a pipe is never read to its end
+			err = fmt.Errorf("%s is not a file of at most %d bytes", name, maxCertificateBytes)
+		}
+		if err == nil {
+			read[i], err = os.ReadFile(name) //nolint:gosec // the operator names it
+		}
 		problems = append(problems, err)
 	}
 	files := bytes.Join(read[:], []byte{0})
@@ -106,21 +114,22 @@ func (c *certificates) follow(ctx context.Context, asked <-chan struct{}) {
 
 // look serves changed files that can be served. Files that are only half replaced fit together at a later look.
 func (c *certificates) look(ctx context.Context) {
-	now, files, err := c.read()
+	read, files, err := c.read()
 	switch {
 	case err == nil && bytes.Equal(files, c.held.Load().files):
 		c.refused.Store(nil)
-	case err == nil && time.Now().After(now.expires) && !now.expires.After(c.held.Load().expires):
-		err = fmt.Errorf("load certificate: %s expired at %v, and the one that is served is valid for longer", c.cert, now.expires.UTC().Format(time.RFC3339))
+	case err == nil && time.Now().After(read.expires) && !read.expires.After(c.held.Load().expires):
+		err = fmt.Errorf("load certificate: %s expired at %v, and the one that is served is valid for longer", c.cert, read.expires.UTC().Format(time.RFC3339))
 	case err == nil:
-		c.held.Store(now)
+		c.held.Store(read)
 		c.refused.Store(nil)
-		c.log.LogAttrs(ctx, slog.LevelInfo, "certificate was renewed", slog.Time("expires", now.expires))
+		c.log.LogAttrs(ctx, slog.LevelInfo, "certificate was renewed", slog.Time("expires", read.expires))
 	}
 	if err == nil {
 		return
 	}
-	if before := c.refused.Swap(&files); before == nil || !bytes.Equal(*before, files) { // once for each content
+	now := append(files, err.Error()...)
+	if before := c.refused.Swap(&now); before == nil || !bytes.Equal(*before, now) { // once for each content
 		c.log.LogAttrs(ctx, slog.LevelError, "certificate was not renewed, the former one is served", slog.Any("error", err))
 	}
 }
