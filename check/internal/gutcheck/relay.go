@@ -23,19 +23,27 @@ import (
 	"time"
 )
 
+// crossing judges what passes the relay.
+type crossing interface {
+	// leaves is asked for each request before it goes to the network: false stops it. returns, unless nil, is called with the answer,
+	// which the browser gets when it returns true, and never otherwise. Such a request goes on when the browser gives up.
+	leaves(req *http.Request, host string) (returns func(*http.Response) bool, ok bool)
+}
+
 // relay is the proxy through which the browser reaches the network. Of an answer that is held or lost here the browser has seen nothing: no
 // header, no cookie. It ends TLS itself, with a certificate that only this browser accepts, and verifies the servers in the browser's place.
 type relay struct {
-	server   *http.Server
-	tls      *http.Server
-	conns    *handed
-	key      *ecdsa.PrivateKey
-	listener net.Listener
-	serving  sync.WaitGroup
+	server    *http.Server
+	tls       *http.Server
+	conns     *handed
+	key       *ecdsa.PrivateKey
+	listener  net.Listener
+	transport *http.Transport
+	serving   sync.WaitGroup
 
-	mu    sync.Mutex // guards the fields below
-	certs map[string]*tls.Certificate
-	scene *scene // whose requests these are; nil between two
+	mu       sync.Mutex // guards the fields below
+	certs    map[string]*tls.Certificate
+	crossing crossing // whose requests these are; nil between two
 	// broken is why the network did not answer last.
 	broken error
 }
@@ -50,10 +58,12 @@ func newRelay(config *tls.Config) (*relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{key: key, listener: listener, certs: map[string]*tls.Certificate{}, conns: &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: listener.Addr()}}
-	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true}
+	r := &relay{
+		key: key, listener: listener, transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true},
+		certs: map[string]*tls.Certificate{}, conns: &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: listener.Addr()},
+	}
 	forward := &httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Transport: r.transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			if p.Out.URL.Host == "" { // inside of a tunnel
 				p.Out.URL.Scheme, p.Out.URL.Host = "https", p.In.Host
@@ -61,9 +71,11 @@ func newRelay(config *tls.Config) (*relay, error) {
 		},
 		ModifyResponse: r.answered,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			r.mu.Lock()
-			r.broken = err
-			r.mu.Unlock()
+			if !errors.Is(err, context.Canceled) { // the browser gave up
+				r.mu.Lock()
+				r.broken = err
+				r.mu.Unlock()
+			}
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's word for an answer that is cut, as without the relay.
 		},
 	}
@@ -78,7 +90,6 @@ func newRelay(config *tls.Config) (*relay, error) {
 	r.tls = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: r.certificate, NextProtos: []string{"http/1.1"}}}
 	r.serving.Go(func() { _ = r.server.Serve(listener) })
 	r.serving.Go(func() { _ = r.tls.ServeTLS(r.conns, "", "") })
-	r.server.RegisterOnShutdown(transport.CloseIdleConnections)
 	return r, nil
 }
 
@@ -86,6 +97,7 @@ func newRelay(config *tls.Config) (*relay, error) {
 func (r *relay) close() error {
 	err := errors.Join(r.server.Close(), r.tls.Close())
 	r.serving.Wait()
+	r.transport.CloseIdleConnections()
 	return err
 }
 
@@ -102,11 +114,11 @@ func (r *relay) flags() ([]string, error) {
 	}, nil
 }
 
-// play gives the requests from now on to a scene.
-func (r *relay) play(s *scene) {
+// play gives the requests from now on to a crossing; nil stops all.
+func (r *relay) play(c crossing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.scene = s
+	r.crossing, r.broken = c, nil
 }
 
 // why returns why the network did not answer last, or nil.
@@ -116,20 +128,14 @@ func (r *relay) why() error {
 	return r.broken
 }
 
-// sceneKey finds a sending in the context of its request.
-type sceneKey struct{}
-
-// passing is a request of a scene that counts.
-type passing struct {
-	scene *scene
-	one   *sending
-}
+// returnsKey finds what waits for an answer in the context of its request.
+type returnsKey struct{}
 
 func (r *relay) pass(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 	r.mu.Lock()
-	s := r.scene
+	crossing := r.crossing
 	r.mu.Unlock()
-	if s == nil {
+	if crossing == nil {
 		http.Error(w, "nothing is under way", http.StatusServiceUnavailable)
 		return
 	}
@@ -137,29 +143,21 @@ func (r *relay) pass(w http.ResponseWriter, req *http.Request, forward http.Hand
 	if host == "" {
 		host = req.Host
 	}
-	if host == s.run.host {
-		for name, value := range s.run.config.Header {
-			req.Header.Set(name, value)
-		}
-	}
-	one, ok := s.leaves(req, host)
+	returns, ok := crossing.leaves(req, host)
 	if !ok {
-		http.Error(w, "stopped by semel check", http.StatusForbidden)
+		http.Error(w, "stopped by semel", http.StatusForbidden)
 		return
 	}
-	if one != nil { // the server hears of it, even if the browser gives up
-		req = req.WithContext(context.WithValue(context.WithoutCancel(req.Context()), sceneKey{}, passing{s, one}))
+	if returns != nil { // the server hears of it, even if the browser gives up
+		req = req.WithContext(context.WithValue(context.WithoutCancel(req.Context()), returnsKey{}, returns))
 	}
 	forward.ServeHTTP(w, req)
 }
 
 // answered is called when the head of an answer is here. It waits while the answer is held, and fails if it is to be lost.
 func (r *relay) answered(answer *http.Response) error {
-	of, ok := answer.Request.Context().Value(sceneKey{}).(passing)
-	if !ok {
-		return nil
-	}
-	if of.scene.returns(of.one, answer) {
+	returns, ok := answer.Request.Context().Value(returnsKey{}).(func(*http.Response) bool)
+	if !ok || returns(answer) {
 		return nil
 	}
 	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's word to cut the connection.
@@ -191,7 +189,7 @@ func (r *relay) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 		return nil, err
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "semel check"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "semel"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if name != "" {

@@ -99,8 +99,13 @@ func (s *scene) open(ctx context.Context) (*chromium.Tab, error) {
 	return tab, nil
 }
 
-// leaves takes down a request that is about to leave the browser: nil if it changes nothing, false if it must not leave.
-func (s *scene) leaves(r *http.Request, host string) (*sending, bool) {
+// leaves takes down a request that is about to leave the browser. False means that it must not.
+func (s *scene) leaves(r *http.Request, host string) (func(*http.Response) bool, bool) {
+	if host == s.run.host {
+		for name, value := range s.run.config.Header {
+			r.Header.Set(name, value)
+		}
+	}
 	if !changes(r) {
 		return nil, true
 	}
@@ -119,7 +124,7 @@ func (s *scene) leaves(r *http.Request, host string) (*sending, bool) {
 	}
 	one := &sending{began: time.Now()}
 	s.sent = append(s.sent, one)
-	return one, true
+	return func(answer *http.Response) bool { return s.returns(one, answer) }, true
 }
 
 // changes reports whether a request may change something. Beacons and reports do not count.
