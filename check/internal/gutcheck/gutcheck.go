@@ -100,7 +100,7 @@ const (
 // run is a run under way.
 type run struct {
 	config  *Config
-	relay   *relay
+	relay   *chromium.Relay
 	browser *chromium.Browser
 	host    string
 	report  *Report
@@ -121,12 +121,12 @@ func Run(ctx context.Context, c *Config) (report *Report, err error) {
 	if c.Patience == 0 {
 		c.Patience = patience
 	}
-	relay, err := newRelay(c.TLS)
+	relay, err := chromium.NewRelay(c.TLS, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, relay.close()) }()
-	flags, err := relay.flags()
+	defer func() { err = errors.Join(err, relay.Close()) }()
+	flags, err := relay.Flags()
 	if err != nil {
 		return nil, err
 	}

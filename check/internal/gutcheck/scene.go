@@ -61,7 +61,7 @@ type sending struct {
 // newScene opens the page in a fresh profile, and fills in its form.
 func (r *run) newScene(ctx context.Context, scripts bool) (s *scene, err error) {
 	s = &scene{run: r, scripts: scripts, n: fresh(), places: map[*chromium.Tab]place{}}
-	r.relay.play(s)
+	r.relay.Play(s)
 	if s.profile, err = r.browser.Profile(ctx); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *run) newScene(ctx context.Context, scripts bool) (s *scene, err error) 
 // close ends the scene.
 func (s *scene) close(ctx context.Context) error {
 	s.release()
-	s.run.relay.play(nil)
+	s.run.relay.Play(nil)
 	return s.profile.Close(context.WithoutCancel(ctx))
 }
 
@@ -85,7 +85,7 @@ func (s *scene) open(ctx context.Context) (*chromium.Tab, error) {
 		return nil, err
 	}
 	if err := tab.Open(ctx, s.run.config.URL); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.run.report.URL, cmp.Or(s.run.relay.why(), err))
+		return nil, fmt.Errorf("%s: %w", s.run.report.URL, cmp.Or(s.run.relay.Why(), err))
 	}
 	if status := tab.Page().Status; status >= http.StatusBadRequest || status == 0 {
 		return nil, fmt.Errorf("%s answers %d, not with a page (behind a log-in, give the browser's cookies: -H 'Cookie: …')", s.run.report.URL, status)
@@ -99,8 +99,8 @@ func (s *scene) open(ctx context.Context) (*chromium.Tab, error) {
 	return tab, nil
 }
 
-// leaves takes down a request that is about to leave the browser. False means that it must not.
-func (s *scene) leaves(r *http.Request, host string) (func(*http.Response) bool, bool) {
+// Leaves takes down a request that is about to leave the browser. False means that it must not.
+func (s *scene) Leaves(r *http.Request, host string) (func(*http.Response) bool, bool) {
 	if host == s.run.host {
 		for name, value := range s.run.config.Header {
 			r.Header.Set(name, value)

@@ -1,4 +1,4 @@
-package gutcheck
+package chromium
 
 import (
 	"bufio"
@@ -19,20 +19,21 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"sync"
 	"time"
 )
 
-// crossing judges what passes the relay.
-type crossing interface {
-	// leaves is asked for each request before it goes to the network: false stops it. returns, unless nil, is called with the answer,
+// Crossing judges what passes the relay.
+type Crossing interface {
+	// Leaves is asked for each request before it goes to the network: false stops it. returns, unless nil, is called with the answer,
 	// which the browser gets when it returns true, and never otherwise. Such a request goes on when the browser gives up.
-	leaves(req *http.Request, host string) (returns func(*http.Response) bool, ok bool)
+	Leaves(req *http.Request, host string) (returns func(*http.Response) bool, ok bool)
 }
 
-// relay is the proxy through which the browser reaches the network. Of an answer that is held or lost here the browser has seen nothing: no
+// Relay is the proxy through which the browser reaches the network. Of an answer that is held or lost here the browser has seen nothing: no
 // header, no cookie. It ends TLS itself, with a certificate that only this browser accepts, and verifies the servers in the browser's place.
-type relay struct {
+type Relay struct {
 	server    *http.Server
 	tls       *http.Server
 	conns     *handed
@@ -43,13 +44,14 @@ type relay struct {
 
 	mu       sync.Mutex // guards the fields below
 	certs    map[string]*tls.Certificate
-	crossing crossing // whose requests these are; nil between two
+	crossing Crossing // whose requests these are; nil between two
 	// broken is why the network did not answer last.
 	broken error
 }
 
-// newRelay starts a relay on a free port of this machine.
-func newRelay(config *tls.Config) (*relay, error) {
+// NewRelay starts a relay on a free port of this machine. Without a config it trusts the authorities of the machine; proxy, which may be nil, is
+// the one of [http.Transport].
+func NewRelay(config *tls.Config, proxy func(*http.Request) (*url.URL, error)) (*Relay, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -58,8 +60,8 @@ func newRelay(config *tls.Config) (*relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{
-		key: key, listener: listener, transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true},
+	r := &Relay{
+		key: key, listener: listener, transport: &http.Transport{Proxy: proxy, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true},
 		certs: map[string]*tls.Certificate{}, conns: &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: listener.Addr()},
 	}
 	forward := &httputil.ReverseProxy{
@@ -93,16 +95,16 @@ func newRelay(config *tls.Config) (*relay, error) {
 	return r, nil
 }
 
-// close ends the relay with all connections.
-func (r *relay) close() error {
+// Close ends the relay with all its connections.
+func (r *Relay) Close() error {
 	err := errors.Join(r.server.Close(), r.tls.Close())
 	r.serving.Wait()
 	r.transport.CloseIdleConnections()
 	return err
 }
 
-// flags returns the flags with which the browser uses the relay.
-func (r *relay) flags() ([]string, error) {
+// Flags returns the flags with which the browser uses the relay.
+func (r *Relay) Flags() ([]string, error) {
 	public, err := x509.MarshalPKIXPublicKey(&r.key.PublicKey)
 	if err != nil {
 		return nil, err
@@ -114,15 +116,15 @@ func (r *relay) flags() ([]string, error) {
 	}, nil
 }
 
-// play gives the requests from now on to a crossing; nil stops all.
-func (r *relay) play(c crossing) {
+// Play gives the requests from now on to a crossing; nil stops all.
+func (r *Relay) Play(c Crossing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.crossing, r.broken = c, nil
 }
 
-// why returns why the network did not answer last, or nil.
-func (r *relay) why() error {
+// Why returns why the network did not answer last, or nil.
+func (r *Relay) Why() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
@@ -131,7 +133,7 @@ func (r *relay) why() error {
 // returnsKey finds what waits for an answer in the context of its request.
 type returnsKey struct{}
 
-func (r *relay) pass(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+func (r *Relay) pass(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 	r.mu.Lock()
 	crossing := r.crossing
 	r.mu.Unlock()
@@ -143,7 +145,7 @@ func (r *relay) pass(w http.ResponseWriter, req *http.Request, forward http.Hand
 	if host == "" {
 		host = req.Host
 	}
-	returns, ok := crossing.leaves(req, host)
+	returns, ok := crossing.Leaves(req, host)
 	if !ok {
 		http.Error(w, "stopped by semel", http.StatusForbidden)
 		return
@@ -155,7 +157,7 @@ func (r *relay) pass(w http.ResponseWriter, req *http.Request, forward http.Hand
 }
 
 // answered is called when the head of an answer is here. It waits while the answer is held, and fails if it is to be lost.
-func (r *relay) answered(answer *http.Response) error {
+func (r *Relay) answered(answer *http.Response) error {
 	returns, ok := answer.Request.Context().Value(returnsKey{}).(func(*http.Response) bool)
 	if !ok || returns(answer) {
 		return nil
@@ -164,7 +166,7 @@ func (r *relay) answered(answer *http.Response) error {
 }
 
 // tunnel takes over a connection for TLS.
-func (r *relay) tunnel(w http.ResponseWriter) {
+func (r *Relay) tunnel(w http.ResponseWriter) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
@@ -177,7 +179,7 @@ func (r *relay) tunnel(w http.ResponseWriter) {
 }
 
 // certificate makes a certificate for a name, once.
-func (r *relay) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (r *Relay) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	name := hello.ServerName
