@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/cli"
 	"github.com/semel-dev/semel/internal/cli/chromium"
+	"github.com/semel-dev/semel/internal/waiting"
 	"github.com/semel-dev/semel/rules"
 )
 
@@ -23,6 +25,10 @@ const (
 	watchTimeout = 2 * time.Minute
 	// maxRequests bounds the requests of scripts that are listed.
 	maxRequests = 100
+	// pressPatience bounds the wait for the request of a button, which a new tab or a worker sends when the page itself is idle.
+	pressPatience = 3 * time.Second
+	// pressStep is the pause between two looks.
+	pressStep = 20 * time.Millisecond
 )
 
 // pageRequest is a request that a script sends.
@@ -56,64 +62,117 @@ const (
 
 // watched is a page as a browser has seen it.
 type watched struct {
-	browser  string
-	body     string // as its scripts left it
+	browser string
+	body    string // as its scripts left it
+
+	mu       sync.Mutex // guards the fields below
 	requests []pageRequest
+	when     requestMoment
+}
+
+// reads reports whether a method changes nothing.
+func reads(method string) bool {
+	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
+}
+
+// take takes down a request.
+func (w *watched) take(method, address string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if one := (pageRequest{Method: method, URL: address, When: w.when}); len(w.requests) < maxRequests && !slices.Contains(w.requests, one) {
+		w.requests = append(w.requests, one)
+	}
+}
+
+// asked is called for the requests of the page.
+func (w *watched) asked(r chromium.Request) bool {
+	if !reads(r.Method) || r.Kind == "Fetch" || r.Kind == "XHR" {
+		w.take(r.Method, r.URL)
+	}
+	return reads(r.Method)
+}
+
+// Leaves stops what may change something and did not come from the page itself, but from another tab, a worker or a frame. What has no
+// origin is the browser's own.
+func (w *watched) Leaves(r *http.Request, host string) (func(*http.Response) bool, bool) {
+	if !reads(r.Method) && r.Header.Get("Origin") != "" {
+		address := *r.URL
+		if address.Host == "" { // inside of a tunnel
+			address.Scheme, address.Host = "https", host
+		}
+		w.take(r.Method, address.String())
+	}
+	return nil, reads(r.Method)
+}
+
+// pressed reports whether a press has sent something that was stopped.
+func (w *watched) pressed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.requests, func(one pageRequest) bool { return one.When == onPress && !reads(one.Method) })
 }
 
 // watch loads the page in Chromium. Requests that may change something are stopped before they leave.
 func (f *formsFlags) watch(ctx context.Context, loaded *loadedPage, cookie string) (seen *watched, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
-	browser, err := chromium.Open(ctx, nil)
+	relay, err := chromium.NewRelay(nil, http.ProxyFromEnvironment)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, relay.Close()) }()
+	flags, err := relay.Flags()
+	if err != nil {
+		return nil, err
+	}
+	seen = &watched{when: onLoad}
+	relay.Play(seen)
+	browser, err := chromium.Open(ctx, &chromium.Options{Flags: flags})
 	if err != nil {
 		return nil, cli.Unreachable(err)
 	}
 	defer func() { err = errors.Join(err, browser.Close()) }()
-	address := loaded.request.URL
-	var mu sync.Mutex
-	when := onLoad
-	seen = &watched{browser: browser.Version()}
-	leaves := func(r chromium.Request) bool {
-		reads := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
-		if reads && r.Kind != "Fetch" && r.Kind != "XHR" {
-			return true
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if one := (pageRequest{Method: r.Method, URL: r.URL, When: when}); len(seen.requests) < maxRequests && !slices.Contains(seen.requests, one) {
-			seen.requests = append(seen.requests, one)
-		}
-		return reads
-	}
+	seen.browser = browser.Version()
 	profile, err := browser.Profile(ctx)
 	if err != nil {
 		return nil, cli.Unreachable(err)
 	}
+	address := loaded.request.URL.String()
 	if cookie != "" {
-		if err := profile.SetCookies(ctx, address.String(), cookie); err != nil {
+		if err := profile.SetCookies(ctx, address, cookie); err != nil {
 			return nil, cli.Usage(err)
 		}
 	}
-	tab, err := profile.Tab(ctx, &chromium.TabOptions{Leaves: leaves})
+	tab, err := profile.Tab(ctx, &chromium.TabOptions{Leaves: seen.asked})
 	if err != nil {
 		return nil, cli.Unreachable(err)
 	}
-	if err := tab.Open(ctx, address.String()); err != nil {
-		return nil, cli.Unreachable(err)
+	if err := tab.Open(ctx, address); err != nil {
+		return nil, cli.Unreachable(cmp.Or(relay.Why(), err))
 	}
 	if err := tab.Run(ctx, "document.documentElement.outerHTML", &seen.body); err != nil {
 		return nil, cli.Unreachable(err)
 	}
 	if f.press != "" {
-		mu.Lock()
-		when = onPress
-		mu.Unlock()
-		if err := pressOn(ctx, tab, f.press); err != nil {
-			return nil, err
+		err = seen.press(ctx, tab, f.press)
+	}
+	return seen, err
+}
+
+// press presses an element and waits for what it sends.
+func (w *watched) press(ctx context.Context, tab *chromium.Tab, selector string) error {
+	w.mu.Lock()
+	w.when = onPress
+	w.mu.Unlock()
+	if err := pressOn(ctx, tab, selector); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(pressPatience); !w.pressed() && time.Now().Before(deadline); {
+		if !waiting.Sleep(ctx, pressStep) {
+			return cli.Unreachable(ctx.Err())
 		}
 	}
-	return seen, nil
+	return nil
 }
 
 // pressOn clicks the middle of an element.
@@ -185,7 +244,7 @@ func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules
 		return
 	}
 	r.URL = to.RequestURI()
-	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method) {
+	if reads(r.Method) {
 		r.State = requestReads
 		return
 	}

@@ -53,3 +53,33 @@ order.onsubmit = (event) => { event.preventDefault(); fetch("/api/orders/17", { 
 		t.Errorf("%d requests that may change something reached the server", n)
 	}
 }
+
+// TestWatchNewTab: what a form would send in a new tab is stopped as well, and reported.
+func TestWatchNewTab(t *testing.T) {
+	t.Parallel()
+	testserver.Chromium(t)
+	var changed atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			changed.Add(1)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<form method=post action=/orders target=_blank><button>Order</button></form>`))
+	}))
+	t.Cleanup(server.Close)
+	rulesFile := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(rulesFile, []byte("version: 1\nroutes:\n  - {name: visits, match: {path: /api/visits}, page: true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, told bytes.Buffer
+	p := &cli.Process{Stdout: &out, Stderr: &told}
+	if err := (&formsFlags{browser: true, press: "button"}).listForms(t.Context(), p, server.URL+"/", rulesFile); err == nil {
+		t.Error("an unprotected form was not found")
+	}
+	if says := "POST\t/orders\tunprotected\t-\tpress\n"; !strings.Contains(out.String(), says) {
+		t.Errorf("%q is not in\n%s", says, out.String())
+	}
+	if n := changed.Load(); n != 0 {
+		t.Errorf("%d requests that may change something reached the server", n)
+	}
+}
