@@ -1,11 +1,14 @@
 package gutcheck
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -203,24 +206,34 @@ func (s *scene) compare() (differ, known bool) {
 	return differ, differ || unnamed == 0 || len(s.sent) == 1
 }
 
-// thing returns what an answer names: where it leads, if that has an id, or the id in its JSON.
+// thing returns what an answer names: the path where it leads, if that has an id, or the id in its JSON.
 func (o *sending) thing() string {
 	if o.status >= http.StatusBadRequest {
 		return "refused"
 	}
 	if o.target != "" {
-		if named.MatchString(o.target) {
-			return o.target
+		if at, err := url.Parse(o.target); err == nil && named.MatchString(at.Path) {
+			return at.Path
 		}
 		return ""
 	}
 	var members map[string]any
-	if json.Unmarshal(o.body, &members) != nil {
+	decoder := json.NewDecoder(bytes.NewReader(o.body))
+	decoder.UseNumber()
+	if decoder.Decode(&members) != nil {
 		return ""
 	}
-	for name, value := range members {
-		if name = strings.ToLower(name); name == "id" || name == "uuid" || name == "number" || strings.HasSuffix(name, "_id") {
-			return fmt.Sprint(value)
+	for _, name := range []string{"id", "uuid", "number"} {
+		for _, member := range slices.Sorted(maps.Keys(members)) {
+			if !strings.EqualFold(member, name) {
+				continue
+			}
+			switch value := members[member].(type) {
+			case string:
+				return value
+			case json.Number:
+				return value.String()
+			}
 		}
 	}
 	return ""
