@@ -38,14 +38,15 @@ type scene struct {
 	tab     *chromium.Tab
 	n       string
 
-	mu     sync.Mutex // guards the fields below
-	sent   []*sending
-	begun  bool          // the form is filled in: what leaves from now on counts
-	hold   bool          // the next answer waits
-	loses  bool          // the next answer is lost
-	held   chan struct{} // closed when the held answer goes on
-	notes  []string
-	places map[*chromium.Tab]place
+	mu      sync.Mutex // guards the fields below
+	sent    []*sending
+	begun   bool          // the form is filled in: what leaves from now on counts
+	hold    bool          // the next answer waits
+	loses   bool          // answers are lost until release
+	stopped bool          // a request that counts, since the budget is spent
+	held    chan struct{} // closed when the held answer goes on
+	notes   []string
+	places  map[*chromium.Tab]place
 }
 
 // sending is a request that left the browser, and may change something.
@@ -106,19 +107,22 @@ func (s *scene) Leaves(r *http.Request, host string) (func(*http.Response) bool,
 			r.Header.Set(name, value)
 		}
 	}
-	if !changes(r) {
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method) {
 		return nil, true
 	}
 	if allowed := s.run.config.Allowed; host != s.run.host && (allowed == nil || !allowed(host)) {
 		s.note("requests to " + host + " were stopped: they may change something, and only requests to " + s.run.host + " were announced")
 		return nil, false
 	}
-	if !s.run.spend() {
-		s.note("more requests than announced were stopped")
-		return nil, false
+	if !counts(r) {
+		return nil, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.run.spend() {
+		s.stopped = true
+		return nil, false
+	}
 	if !s.begun {
 		return nil, true
 	}
@@ -127,10 +131,9 @@ func (s *scene) Leaves(r *http.Request, host string) (func(*http.Response) bool,
 	return func(answer *http.Response) bool { return s.returns(one, answer) }, true
 }
 
-// changes reports whether a request may change something. Beacons and reports do not count.
-func changes(r *http.Request) bool {
-	return !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method) &&
-		!slices.Contains([]string{"report"}, r.Header.Get("Sec-Fetch-Dest")) && r.Header.Get("Sec-Fetch-Mode") != "no-cors" && !strings.HasPrefix(r.URL.Path, "/.well-known/")
+// counts reports whether a request that may change something counts. Beacons and reports do not, nor what the guard script sends.
+func counts(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Dest") != "report" && r.Header.Get("Sec-Fetch-Mode") != "no-cors" && !strings.HasPrefix(r.URL.Path, "/.well-known/")
 }
 
 // returns takes down an answer, and waits while it is held. False means that it gets lost.

@@ -51,12 +51,7 @@ func (r *run) try(ctx context.Context, w *way, scripts bool) (result Result, err
 	if result.Effects, err = r.effects(ctx, s.n, before); err != nil {
 		return result, err
 	}
-	s.judge(&result, w)
-	if noWay, ok := errors.AsType[*noWayError](acted); ok {
-		result.Verdict, result.Reason = LeftOut, noWay.why
-	} else if acted != nil {
-		result.Verdict, result.Reason = Unjudged, acted.Error()
-	}
+	s.judge(&result, w, acted)
 	for _, note := range s.notes {
 		if !slices.Contains(r.report.Notes, note) {
 			r.report.Notes = append(r.report.Notes, note)
@@ -144,11 +139,26 @@ func (r *run) effects(ctx context.Context, n string, before []int64) (int64, err
 	}
 }
 
-// judge fills in the verdict.
-func (s *scene) judge(result *Result, w *way) {
+// judge fills in the verdict on a way that ended with this error.
+func (s *scene) judge(result *Result, w *way, acted error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	result.Sent = len(s.sent)
+	noWay, missing := errors.AsType[*noWayError](acted)
+	switch {
+	case s.stopped && result.Effects <= 1: // two are two, whatever was stopped
+		result.Verdict, result.Reason = Unjudged, "more requests than announced were stopped"
+	case missing:
+		result.Verdict, result.Reason = LeftOut, noWay.why
+	case acted != nil:
+		result.Verdict, result.Reason = Unjudged, acted.Error()
+	default:
+		s.compareEffects(result, w)
+	}
+}
+
+// compareEffects fills in the verdict on a way that was gone to its end. s.mu is held.
+func (s *scene) compareEffects(result *Result, w *way) {
 	more := Twice
 	if why := w.meant; why != "" || w.unscripted != "" && !s.scripts {
 		if more, result.Reason = Another, why; why == "" {

@@ -1,0 +1,45 @@
+package gutcheck
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestBeaconsStay: what does not count goes to no other host either, and takes nothing from the budget.
+func TestBeaconsStay(t *testing.T) {
+	t.Parallel()
+	s := &scene{run: &run{config: &Config{}, host: "shop"}, begun: true}
+	beacon := httptest.NewRequest(http.MethodPost, "/seen", nil)
+	beacon.Header.Set("Sec-Fetch-Mode", "no-cors")
+	report := httptest.NewRequest(http.MethodPost, "/seen", nil)
+	report.Header.Set("Sec-Fetch-Dest", "report")
+	for name, r := range map[string]*http.Request{"beacon": beacon, "report": report, "guard": httptest.NewRequest(http.MethodPost, "/.well-known/x", nil)} {
+		if _, ok := s.Leaves(r, "elsewhere"); ok {
+			t.Errorf("%s: it left for another host", name)
+		}
+		if returns, ok := s.Leaves(r, "shop"); !ok || returns != nil || s.run.budget != 0 {
+			t.Errorf("%s: it counts", name)
+		}
+	}
+}
+
+// TestBudgetSpent: a way whose second request was stopped tells nothing, unless there were two effects before.
+func TestBudgetSpent(t *testing.T) {
+	t.Parallel()
+	s := &scene{run: &run{config: &Config{}, host: "shop", budget: 1}, begun: true}
+	for i, want := range []bool{true, false} {
+		if _, ok := s.Leaves(httptest.NewRequest(http.MethodPost, "/orders", nil), "shop"); ok != want {
+			t.Errorf("request %d leaves: %v", i, ok)
+		}
+	}
+	for effects, want := range map[int64]Verdict{-1: Unjudged, 0: Unjudged, 1: Unjudged, 2: Twice} {
+		result := Result{Effects: effects}
+		if s.judge(&result, &way{}, &noWayError{"the page stays"}); effects < 2 && result.Verdict != want {
+			t.Errorf("%d effects: %s, not %s", effects, result.Verdict, want)
+		}
+		if s.judge(&result, &way{}, nil); result.Verdict != want {
+			t.Errorf("%d effects: %s, not %s", effects, result.Verdict, want)
+		}
+	}
+}
