@@ -15,6 +15,7 @@ import (
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/internal/cli/chromium"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/internal/texts"
 )
 
 const (
@@ -156,7 +157,7 @@ func (r *run) goEvery(ctx context.Context) error {
 			}
 			if i == 0 && result.Verdict != Once && result.Verdict != Unclear {
 				if scripts {
-					return &PremiseError{fmt.Sprintf("a single click has %s: %s", effects(result.Effects), result.Reason)}
+					return &PremiseError{result.premise()}
 				}
 				r.report.Scriptless = result.Reason
 				break
@@ -173,12 +174,17 @@ func (r *run) progress(done, all int, what string) {
 	}
 }
 
-func effects(n int64) string {
-	switch n {
-	case -1, 0:
-		return "no effect"
+// premise says why a single click is not the start of a run.
+func (one *Result) premise() string {
+	switch {
+	case one.Verdict == Nothing:
+		return "a single click has no effect: " + one.Reason
+	case one.Effects > 1:
+		return "a single click has " + texts.Count(one.Effects, "effect")
+	case one.Verdict == Twice:
+		return "a single click was sent more than once, and the answers name different things"
 	}
-	return fmt.Sprintf("%d effects", n)
+	return "a single click could not be judged: " + one.Reason
 }
 
 // PremiseError ends a run: already a single click has not one effect.

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel/check"
 	"github.com/semel-dev/semel/check/internal/gutcheck"
 	"github.com/semel-dev/semel/gateway"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/store/memstore"
 )
@@ -107,6 +109,29 @@ func TestAnswersAlone(t *testing.T) {
 	found := verdicts(t, c, "a double click")
 	if found["a click"] != gutcheck.Once || found["a double click"] != gutcheck.Twice {
 		t.Errorf("got %v", found)
+	}
+}
+
+// TestTooLong: a way whose time ends is not judged, and the next one is gone.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	app := &scripted{}
+	var hung atomic.Bool
+	count := counted(func(ctx context.Context) (int64, error) {
+		if app.orders.Load() > 1 && hung.CompareAndSwap(false, true) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}
+		return app.count(ctx)
+	})
+	report, err := gutcheck.Run(t.Context(), &gutcheck.Config{
+		URL: serve(t, app), Counters: counters(count), Only: []string{"a double click", "Enter, then a click"}, Browser: testserver.Chromium(t), Timeout: 2 * time.Second, Settle: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Results) != 3 || report.Results[1].Verdict != gutcheck.Unjudged || report.Results[1].Reason != "it took too long" || report.Results[2].Verdict != gutcheck.Twice {
+		t.Errorf("got %+v", report.Results)
 	}
 }
 

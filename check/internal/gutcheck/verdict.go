@@ -21,18 +21,30 @@ import (
 const (
 	// quiet is the time without a request after which a page counts as done.
 	quiet = 300 * time.Millisecond
-	// waitsPerWay bounds a way, in timeouts.
+	// waitsPerWay bounds a way, in timeouts, besides the wait for effects.
 	waitsPerWay = 6
 )
 
 // try goes a way and judges it. The error ends the run: the page, or the counting, cannot be used.
-func (r *run) try(ctx context.Context, w *way, scripts bool) (result Result, err error) {
-	ctx, cancel := context.WithTimeout(ctx, waitsPerWay*r.config.Timeout)
+func (r *run) try(ctx context.Context, w *way, scripts bool) (Result, error) {
+	within, cancel := context.WithTimeout(ctx, waitsPerWay*r.config.Timeout+r.config.Settle)
 	defer cancel()
+	result, err := r.attempt(within, w, scripts)
+	if within.Err() != nil && ctx.Err() == nil { // what ended early says nothing
+		result.Effects, result.Verdict, result.Reason, err = -1, Unjudged, "it took too long", nil
+	}
+	return result, err
+}
+
+// attempt goes a way, as far as its time allows.
+func (r *run) attempt(ctx context.Context, w *way, scripts bool) (result Result, err error) {
 	result = Result{Way: w.name, Scripts: scripts, Effects: -1}
 	s, err := r.newScene(ctx, scripts)
 	if s != nil {
-		defer func() { err = errors.Join(err, s.close(ctx)) }()
+		defer func() {
+			err = errors.Join(err, s.close(ctx))
+			s.tally(r.report)
+		}()
 	}
 	if missing, ok := errors.AsType[*FormError](err); ok && !scripts {
 		result.Verdict, result.Reason = LeftOut, "without scripts the page has no form to send: "+missing.why
@@ -52,13 +64,19 @@ func (r *run) try(ctx context.Context, w *way, scripts bool) (result Result, err
 		return result, err
 	}
 	s.judge(&result, w, acted)
+	return result, ctx.Err()
+}
+
+// tally adds to the report what was sent, and the notes.
+func (s *scene) tally(report *Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, note := range s.notes {
-		if !slices.Contains(r.report.Notes, note) {
-			r.report.Notes = append(r.report.Notes, note)
+		if !slices.Contains(report.Notes, note) {
+			report.Notes = append(report.Notes, note)
 		}
 	}
-	r.report.Sent += len(s.sent)
-	return result, ctx.Err()
+	report.Sent += len(s.sent)
 }
 
 // calm waits until nothing more is sent, and what was sent is answered. A request that the browser gave up has no answer: it gets
@@ -193,7 +211,11 @@ func (s *scene) said() string {
 	if len(s.sent) == 0 {
 		return "no request left the browser"
 	}
-	return fmt.Sprintf("the application answered %d", s.sent[len(s.sent)-1].status)
+	status := s.sent[len(s.sent)-1].status
+	if status == 0 {
+		return "no answer came"
+	}
+	return fmt.Sprintf("the application answered %d", status)
 }
 
 // named finds what answers name: a number or a long id in the path of a redirect.
