@@ -70,8 +70,8 @@ type Browser struct {
 
 	mu      sync.Mutex // guards the fields below
 	last    int64
-	waiting map[int64]chan reply
-	tabs    map[string]*Tab // by session
+	waiting map[int64]chan reply // nil when nothing is heard any more
+	tabs    map[string]*Tab      // by session
 }
 
 // reply answers a command.
@@ -229,14 +229,14 @@ func untilNUL(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// abandon ends every wait for an answer.
+// abandon ends every wait for an answer, and lets none begin.
 func (b *Browser) abandon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id, to := range b.waiting {
+	for _, to := range b.waiting {
 		close(to)
-		delete(b.waiting, id)
 	}
+	b.waiting = nil
 }
 
 // dispatch gives events to their tabs, in order.
@@ -259,7 +259,9 @@ func (b *Browser) call(ctx context.Context, session, method string, params, into
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	to := make(chan reply, 1)
-	if err := b.send(session, method, params, to); err != nil {
+	id, err := b.send(session, method, params, to)
+	defer b.forget(id)
+	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	select {
@@ -278,15 +280,25 @@ func (b *Browser) call(ctx context.Context, session, method string, params, into
 	}
 }
 
-// send sends a command. Its answer goes to a channel, or nowhere.
-func (b *Browser) send(session, method string, params any, to chan reply) error {
+// forget gives up the wait for an answer.
+func (b *Browser) forget(id int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waiting, id)
+}
+
+// send sends a command, and returns its number. Its answer goes to a channel, or nowhere.
+func (b *Browser) send(session, method string, params any, to chan reply) (int64, error) {
 	b.mu.Lock()
 	b.last++
-	id := b.last
-	if to != nil {
+	id, ended := b.last, b.waiting == nil
+	if to != nil && !ended {
 		b.waiting[id] = to
 	}
 	b.mu.Unlock()
+	if ended {
+		return id, errEnded
+	}
 	text, err := json.Marshal(struct {
 		ID      int64  `json:"id"`
 		Session string `json:"sessionId,omitempty"`
@@ -294,19 +306,19 @@ func (b *Browser) send(session, method string, params any, to chan reply) error 
 		Params  any    `json:"params,omitempty"`
 	}{id, session, method, params})
 	if err != nil {
-		return err
+		return id, err
 	}
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	select {
 	case <-b.done:
-		return errEnded
+		return id, errEnded
 	default:
 	}
 	if _, err := b.out.Write(append(text, 0)); err != nil {
-		return errEnded
+		return id, errEnded
 	}
-	return nil
+	return id, nil
 }
 
 // tail keeps the end of the browser's stderr.

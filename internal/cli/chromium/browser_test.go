@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -64,6 +66,42 @@ func TestTab(t *testing.T) {
 	defer mu.Unlock()
 	if slices.Contains(arrived, "POST /stopped") {
 		t.Errorf("what was stopped arrived: %v", arrived)
+	}
+}
+
+// TestLongPoll: a request that the server holds does not keep a page from being done.
+func TestLongPoll(t *testing.T) {
+	t.Parallel()
+	var polled atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/poll" {
+			polled.Store(true)
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<script>fetch("/poll").catch(() => {})</script>`))
+	}))
+	t.Cleanup(server.Close)
+	b, err := chromium.Open(t.Context(), &chromium.Options{Path: testserver.Chromium(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p, err := b.Profile(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := p.Tab(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Open(ctx, server.URL); err != nil || !polled.Load() {
+		t.Errorf("polled: %v, %v", polled.Load(), err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

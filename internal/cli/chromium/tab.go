@@ -20,6 +20,8 @@ const (
 	pollStep = 25 * time.Millisecond
 	// quiet is the time without traffic after which a tab is idle.
 	quiet = 100 * time.Millisecond
+	// longPoll is the age at which a script's request no longer keeps a tab busy: the server may hold it for minutes.
+	longPoll = 2 * time.Second
 )
 
 // TabOptions configure a tab. Nil is complete.
@@ -44,9 +46,15 @@ type Tab struct {
 	options TabOptions
 
 	mu       sync.Mutex // guards the fields below
-	underWay map[string]bool
+	underWay map[string]loading
 	since    time.Time // when underWay last changed
 	page     Page
+}
+
+// loading is a request of the page that has not ended.
+type loading struct {
+	began  time.Time
+	script bool // by fetch or XMLHttpRequest
 }
 
 // Page is the answer with which the tab's page came.
@@ -69,7 +77,7 @@ func (p *Profile) Tab(ctx context.Context, o *TabOptions) (*Tab, error) {
 	if err := p.browser.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &attached); err != nil {
 		return nil, err
 	}
-	t := &Tab{browser: p.browser, session: attached.SessionID, options: *o, underWay: map[string]bool{}, since: time.Now()}
+	t := &Tab{browser: p.browser, session: attached.SessionID, options: *o, underWay: map[string]loading{}, since: time.Now()}
 	p.browser.mu.Lock()
 	p.browser.tabs[t.session] = t
 	p.browser.mu.Unlock()
@@ -99,7 +107,7 @@ func (t *Tab) call(ctx context.Context, method string, params map[string]any, in
 
 // later sends a command and does not wait: it fails when the page is gone.
 func (t *Tab) later(method string, params map[string]any) {
-	_ = t.browser.send(t.session, method, params, nil)
+	_, _ = t.browser.send(t.session, method, params, nil)
 }
 
 // handle takes in an event.
@@ -133,7 +141,7 @@ func (t *Tab) handle(e *event) {
 		}
 	case "Network.requestWillBeSent":
 		if !slices.Contains([]string{"EventSource", "WebSocket", "Ping"}, of.Type) { // these end late, and no page waits for them
-			t.underWay[of.RequestID], t.since = true, time.Now()
+			t.underWay[of.RequestID], t.since = loading{time.Now(), of.Type == "Fetch" || of.Type == "XHR"}, time.Now()
 		}
 	case "Network.loadingFinished", "Network.loadingFailed":
 		delete(t.underWay, of.RequestID)
@@ -257,13 +265,22 @@ func (t *Tab) Run(ctx context.Context, expression string, into any) error {
 	return json.Unmarshal(got.Result.Value, into)
 }
 
-// Idle waits until the page is whole and nothing is under way.
+// busy reports whether something is under way for which a page waits.
+func (t *Tab) busy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.underWay {
+		if !one.script || time.Since(one.began) < longPoll {
+			return true
+		}
+	}
+	return time.Since(t.since) < quiet
+}
+
+// Idle waits until the page is whole and nothing is under way but what a server holds for long.
 func (t *Tab) Idle(ctx context.Context) error {
 	for {
-		t.mu.Lock()
-		busy := len(t.underWay) > 0 || time.Since(t.since) < quiet
-		t.mu.Unlock()
-		if !busy {
+		if !t.busy() {
 			var state string
 			err := t.Run(ctx, "document.readyState", &state)
 			if err == nil && state == "complete" {
