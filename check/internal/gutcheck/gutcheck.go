@@ -174,7 +174,7 @@ func (r *run) progress(done, all int, what string) {
 	}
 }
 
-// premise says why a single click is not the start of a run.
+// premise is the reason for which a single click starts no run.
 func (one *Result) premise() string {
 	switch {
 	case one.Verdict == Nothing:

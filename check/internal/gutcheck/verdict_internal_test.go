@@ -2,7 +2,7 @@ package gutcheck
 
 import "testing"
 
-// TestThing: an answer names what it made, not the customer, the port or a nonce.
+// TestThing: an answer names its thing, not the customer, the port or a nonce.
 func TestThing(t *testing.T) {
 	t.Parallel()
 	for _, one := range []struct{ target, body, want string }{

@@ -55,23 +55,24 @@ func newRulesForms(p *cli.Process) *cobra.Command {
 		Short: "List the forms of a page, and the rule for each",
 		Long: `Loads a page, from the application or through the gateway, and lists its forms:
 where each leads, the rule of --rules that applies, what identifies its reader,
-to whom the form is bound, and which rules of its path it meets. Only this one GET is sent (and up to 5 redirects).
+to whom the form is bound, and which rules of its path it meets. Without
+--browser, only this GET is sent (and up to 5 redirects).
 
-  protected    a rule with form: true applies
+  protected    a rule with form: true (of a script: page: true) applies
   no-script    the same, but the page cannot have the guard script
-  depends      a rule with form: true applies, if the form is as its conditions say
+  depends      such a rule applies, if the form or request is as its conditions say
   password     a rule with form: true applies, but the form asks for a password and
                gets no token (passwords: true below form gives it one)
   exempt       a rule with protect: false applies
-  unprotected  no rule applies, or one without form
+  unprotected  no rule applies, or one without form (of a script: without page)
   elsewhere    it leads to another host
   reads        it changes nothing: GET, or a dialog
 
 Without --browser, what scripts make and send is not seen. With it, the page is
 loaded in Chromium, and the list is of the forms as scripts leave them, and of
-the requests that scripts send. Requests that may change something (all but GET)
-are stopped before they leave the browser, so --press sends nothing, either: it
-presses a button and shows the request. Rules that are missing are drafted.
+the requests that scripts send. --press presses a button; only GET, HEAD and
+OPTIONS leave. Other requests are stopped on this machine. Rules that are missing
+are drafted.
 
 For a page behind a log-in, give the cookies of a logged-in browser with
 --cookie-file. If rules name a host, --host is the one that browsers use.
@@ -80,7 +81,7 @@ Prints a table on a terminal, tab-separated columns elsewhere.`,
 		Example: `  semel rules forms http://127.0.0.1:3000/tickets/new --rules rules.yaml
   semel rules forms http://127.0.0.1:8080/checkout --cookie-file cookie.txt --json
   semel rules forms http://127.0.0.1:3000/app --browser --press '#order button'`,
-		Annotations: map[string]string{"exit1": "a form that changes something is unprotected, or gets no token"},
+		Annotations: map[string]string{"exit1": "a form or a script's request that changes something is unprotected, or a form gets no token"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.Usagef("name one page by its URL, such as semel rules forms http://127.0.0.1:3000/tickets/new")
@@ -98,7 +99,7 @@ Prints a table on a terminal, tab-separated columns elsewhere.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.json, "json", false, "print one JSON object, for programs")
 	flags.BoolVar(&f.browser, "browser", false, "load the page in Chromium, and list what its scripts make and send")
-	flags.StringVar(&f.press, "press", "", "with --browser, press the element with this `CSS` selector and show the request, which is not sent")
+	flags.StringVar(&f.press, "press", "", "with --browser, press the element with this `CSS` selector and show the request (only GET, HEAD and OPTIONS leave)")
 	flags.StringVar(&f.host, "host", "", "send this `host` in the Host header")
 	flags.StringVar(&f.cookie, "cookie", "", "send these `cookies`: name=value; name=value")
 	flags.StringVar(&f.cookieFile, "cookie-file", "", "read the cookies from this `file`, to keep them off the command line")

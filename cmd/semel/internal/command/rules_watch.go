@@ -159,7 +159,7 @@ func (f *formsFlags) watch(ctx context.Context, loaded *loadedPage, cookie strin
 	return seen, err
 }
 
-// press presses an element and waits for what it sends.
+// press presses an element and waits for its request.
 func (w *watched) press(ctx context.Context, tab *chromium.Tab, selector string) error {
 	w.mu.Lock()
 	w.when = onPress

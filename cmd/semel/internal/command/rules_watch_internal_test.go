@@ -54,7 +54,7 @@ order.onsubmit = (event) => { event.preventDefault(); fetch("/api/orders/17", { 
 	}
 }
 
-// TestWatchNewTab: what a form would send in a new tab is stopped as well, and reported.
+// TestWatchNewTab: the request of a form in a new tab is stopped as well, and reported.
 func TestWatchNewTab(t *testing.T) {
 	t.Parallel()
 	testserver.Chromium(t)
