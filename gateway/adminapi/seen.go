@@ -82,7 +82,7 @@ func (a *API) seen(ctx context.Context, c *call, digest semel.Digest, mayBeNone 
 	switch {
 	case rec.State == semel.StateCancelled:
 		return l.fence, nil // the guard answers that it is cancelled already
-	case rec.Fence != l.fence || operator.State(&rec) != l.state && !(done(rec.State) && done(l.state)):
+	case rec.Fence != l.fence || operator.State(&rec) != l.state && (!done(rec.State) || !done(l.state)):
 		refused.Err = semel.ErrChanged
 	case l.state == semel.StateClaimed:
 		refused.Err, refused.RetryAfter = semel.ErrInFlight, rec.LeaseLeft()

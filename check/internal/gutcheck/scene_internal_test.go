@@ -10,15 +10,15 @@ import (
 func TestBeaconsStay(t *testing.T) {
 	t.Parallel()
 	s := &scene{run: &run{config: &Config{}, host: "shop"}, begun: true}
-	beacon := httptest.NewRequest(http.MethodPost, "/seen", nil)
+	beacon := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/seen", nil)
 	beacon.Header.Set("Sec-Fetch-Mode", "no-cors")
-	report := httptest.NewRequest(http.MethodPost, "/seen", nil)
+	report := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/seen", nil)
 	report.Header.Set("Sec-Fetch-Dest", "report")
-	for name, r := range map[string]*http.Request{"beacon": beacon, "report": report, "guard": httptest.NewRequest(http.MethodPost, "/.well-known/x", nil)} {
-		if _, ok := s.Leaves(r, "elsewhere"); ok {
+	for name, r := range map[string]*http.Request{"beacon": beacon, "report": report, "guard": httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/.well-known/x", nil)} {
+		if _, ok := s.Leaves(r, "elsewhere"); ok { //nolint:bodyclose // it returns no answer.
 			t.Errorf("%s: it left for another host", name)
 		}
-		if returns, ok := s.Leaves(r, "shop"); !ok || returns != nil || s.run.budget != 0 {
+		if returns, ok := s.Leaves(r, "shop"); !ok || returns != nil || s.run.budget != 0 { //nolint:bodyclose // it returns no answer.
 			t.Errorf("%s: it counts", name)
 		}
 	}
@@ -29,7 +29,7 @@ func TestBudgetSpent(t *testing.T) {
 	t.Parallel()
 	s := &scene{run: &run{config: &Config{}, host: "shop", budget: 1}, begun: true}
 	for i, want := range []bool{true, false} {
-		if _, ok := s.Leaves(httptest.NewRequest(http.MethodPost, "/orders", nil), "shop"); ok != want {
+		if _, ok := s.Leaves(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", nil), "shop"); ok != want { //nolint:bodyclose // it returns no answer.
 			t.Errorf("request %d leaves: %v", i, ok)
 		}
 	}

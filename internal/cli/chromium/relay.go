@@ -145,7 +145,7 @@ func (r *Relay) pass(w http.ResponseWriter, req *http.Request, forward http.Hand
 	if host == "" {
 		host = req.Host
 	}
-	returns, ok := crossing.Leaves(req, host)
+	returns, ok := crossing.Leaves(req, host) //nolint:bodyclose // it returns no answer.
 	if !ok {
 		http.Error(w, "stopped by semel", http.StatusForbidden)
 		return
