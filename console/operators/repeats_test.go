@@ -127,7 +127,7 @@ func TestRepeatsOfAGateway(t *testing.T) {
 		one.Repeats.Last != recent[0].At || one.Repeats.First != recent[4].At {
 		t.Errorf("got %+v", one.Repeats)
 	}
-	for _, want := range []string{`replayed <data value="3">3</data>, merged <data value="1">1</data>, mismatch <data value="1">1</data>`, "mismatch, with status 422", "merged, with status 201", "From the memory of this process, since <time"} {
+	for _, want := range []string{`<data value="3">3</data> replayed, <data value="1">1</data> merged, <data value="1">1</data> mismatch`, "mismatch, with status 422", "merged, with status 201", "From the memory of this process, since <time"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q: %s", want, page)
 		}
