@@ -23,8 +23,8 @@ func TestSettingsAreComplete(t *testing.T) {
 	} {
 		elsewhere := []string{
 			"StoreName", "BusyAdvice", // the value of Store, and what follows from it
-			"Guard",                                                               // settings of its own
-			"Next", "Around", "Operators", "Metrics", "Logger", "Trace", "Policy", // functions, and what the routes show
+			"Guard",                                                                         // settings of its own
+			"Next", "Around", "Operators", "Metrics", "Logger", "Trace", "Policy", "Reload", // functions, and what the routes show
 		}
 		shown := 0
 		for field := range of.Fields() {
