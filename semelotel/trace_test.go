@@ -272,7 +272,7 @@ func TestMetrics(t *testing.T) {
 	want := map[string]string{
 		"semel.begin.duration semel.result=claimed": "3", "semel.begin.duration semel.result=replayed": "1", "semel.settle.duration semel.state=completed": "1",
 		"semel.settle.duration semel.state=failed": "1",
-		"semel.claims.live": "1", "semel.waiters": "0",
+		"semel.claims.live":                        "1", "semel.waiters": "0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)

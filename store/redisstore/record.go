@@ -71,7 +71,7 @@ func letters(v *semel.Settlement) string {
 		return string(letterCancelled) + "-"
 	case semel.StateReleased:
 		return string(letterReleased) + "-"
-	case semel.StateAbsent, semel.StateClaimed: // no settlement: see Validate
+	case semel.StateAbsent, semel.StateClaimed, semel.StateFailed, semel.StateUnreadable: // no settlement: see Validate
 	}
 	return "--"
 }

@@ -145,7 +145,7 @@ func (s *sequence) settle(t *rapid.T) {
 		to.Kept = rapid.Bool().Draw(t, "kept")
 	case semel.StateUnknown, semel.StateCancelled:
 		to.Note = rapid.SampledFrom([]string{"", "note"}).Draw(t, "note")
-	case semel.StateReleased, semel.StateAbsent, semel.StateClaimed:
+	case semel.StateReleased, semel.StateAbsent, semel.StateClaimed, semel.StateFailed, semel.StateUnreadable:
 	}
 	err := s.c.Store.Settle(s.c.ctx, d, f, to)
 	t.Logf("settle by fence %d as %v: %v", f, to.State, err)

@@ -234,7 +234,7 @@ func settleUnknownResolved(c *check) {
 			c.absent("a released intent must be absent at once", p.Digest)
 		case semel.StateUnknown:
 			c.equal("a repeated settlement must change nothing", c.lookup(p.Digest), first)
-		case semel.StateCompleted, semel.StateCancelled, semel.StateAbsent, semel.StateClaimed:
+		case semel.StateCompleted, semel.StateCancelled, semel.StateAbsent, semel.StateClaimed, semel.StateFailed, semel.StateUnreadable:
 			want := first
 			want.State, want.Outcome, want.Kept, want.Note = to.State, to.Outcome, to.Kept, to.Note
 			found := c.lookup(p.Digest)

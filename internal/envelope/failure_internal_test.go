@@ -46,7 +46,7 @@ func TestFailureOfFlow(t *testing.T) {
 	t.Parallel()
 	whole := `{"flow":1,"failed":{"flow":"buy","reason":"declined","step":"charge","undone":["insert"]}}`
 	f, ok := FailureOf([]byte(whole), 1024)
-	if got, _ := json.Marshal(f); !ok || string(got) != `{"reason":"declined","step":"charge","undone":["insert"]}` {
+	if got, err := json.Marshal(f); err != nil || !ok || string(got) != `{"reason":"declined","step":"charge","undone":["insert"]}` {
 		t.Errorf("got %s, %v", got, ok)
 	}
 	for _, bad := range []string{whole[:40], strings.Replace(whole, "declined", strings.Repeat("x", maxFlow), 1)} {
