@@ -107,7 +107,6 @@ type run struct {
 	report  *Report
 	shape   shape         // the form of the first page
 	lag     time.Duration // how late effects are seen
-	took    time.Duration // how long an answer takes
 
 	mu     sync.Mutex // guards the field below
 	budget int        // requests

@@ -51,12 +51,11 @@ type scene struct {
 
 // sending is a request that left the browser, and may change something.
 type sending struct {
-	began   time.Time
 	status  int // zero until it is answered
 	target  string
 	body    []byte
 	lost    bool
-	settled time.Time
+	settled bool // it is answered, or never will be
 }
 
 // newScene opens the page in a fresh profile, and fills in its form.
@@ -126,14 +125,24 @@ func (s *scene) Leaves(r *http.Request, host string) (func(*http.Response) bool,
 	if !s.begun {
 		return nil, true
 	}
-	one := &sending{began: time.Now()}
+	one := &sending{}
 	s.sent = append(s.sent, one)
-	return func(answer *http.Response) bool { return s.returns(one, answer) }, true
+	return func(answer *http.Response) bool {
+		return answer == nil && s.breaks(one) || answer != nil && s.returns(one, answer)
+	}, true
 }
 
 // counts reports whether a request that may change something counts. Beacons and reports do not, nor what the guard script sends.
 func counts(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Dest") != "report" && r.Header.Get("Sec-Fetch-Mode") != "no-cors" && !strings.HasPrefix(r.URL.Path, "/.well-known/")
+}
+
+// breaks takes down that no answer comes.
+func (s *scene) breaks(one *sending) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one.settled = true
+	return false
 }
 
 // returns takes down an answer, and waits while it is held. False means that it gets lost.
@@ -145,7 +154,7 @@ func (s *scene) returns(one *sending, answer *http.Response) bool {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), rest}
 	s.mu.Lock()
-	one.status, one.target, one.body, one.settled = answer.StatusCode, answer.Header.Get("Location"), body, time.Now()
+	one.status, one.target, one.body, one.settled = answer.StatusCode, answer.Header.Get("Location"), body, true
 	if s.loses || err != nil {
 		one.lost = true
 		s.mu.Unlock()

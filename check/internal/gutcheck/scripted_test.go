@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,7 +25,11 @@ import (
 func counters(c counted) []check.Counter { return []check.Counter{c} }
 
 // scripted is an application whose form a script makes and sends: nothing works without scripts, and no button is ever disabled.
-type scripted struct{ orders atomic.Int64 }
+type scripted struct {
+	orders atomic.Int64
+	slow   time.Duration // of all orders but the first of an item
+	items  sync.Map
+}
 
 const scriptedPage = `<!doctype html><html><head><title>Orders</title></head><body><main id="app"></main><script>
 document.getElementById("app").innerHTML = '<form id="order"><input name="item" required><button>Order</button></form><p id="said"></p>';
@@ -42,7 +47,10 @@ document.getElementById("order").onsubmit = async (event) => {
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		_, _ = io.Copy(io.Discard, r.Body)
+		text, _ := io.ReadAll(r.Body)
+		if _, again := s.items.LoadOrStore(string(text), true); again {
+			<-time.After(s.slow) // the application's work, which goes on when the caller has gone
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 		_, _ = fmt.Fprintf(w, `{"id":%d}`, s.orders.Add(1))
@@ -109,6 +117,23 @@ func TestAnswersAlone(t *testing.T) {
 	found := verdicts(t, c, "a double click")
 	if found["a click"] != gutcheck.Once || found["a double click"] != gutcheck.Twice {
 		t.Errorf("got %v", found)
+	}
+}
+
+// TestSlowRepetitions: an effect that a repetition has seconds later is seen, and one that is later still leaves the way without a verdict.
+func TestSlowRepetitions(t *testing.T) {
+	t.Parallel()
+	for slow, want := range map[time.Duration]gutcheck.Verdict{time.Second: gutcheck.Twice, 6 * time.Second: gutcheck.Unjudged} {
+		t.Run(slow.String(), func(t *testing.T) {
+			t.Parallel()
+			app := &scripted{slow: slow}
+			report, err := gutcheck.Run(t.Context(), &gutcheck.Config{
+				URL: serve(t, app), Values: map[string]string{"item": "tea {{n}}"}, Counters: counters(app.count), Only: []string{"a double click"}, Browser: testserver.Chromium(t), Timeout: 3 * time.Second, Settle: time.Second,
+			})
+			if err != nil || len(report.Results) != 2 || report.Results[1].Verdict != want {
+				t.Errorf("got %v, %+v", err, report)
+			}
+		})
 	}
 }
 

@@ -79,23 +79,20 @@ func (s *scene) tally(report *Report) {
 	report.Sent += len(s.sent)
 }
 
-// calm waits until nothing more is sent, and what was sent is answered. A request that the browser gave up has no answer: it gets
-// twice the time of the slowest one.
+// calm waits until the page sends no more, and each request is answered, even one that the browser gave up: its effect may be the second.
 func (s *scene) calm(ctx context.Context) {
 	last, since := -1, time.Now()
 	s.until(ctx, s.run.config.Timeout, func() bool {
 		if len(s.sent) != last {
 			last, since = len(s.sent), time.Now()
 		}
-		for _, one := range s.sent {
-			if one.status != 0 {
-				s.run.took = max(s.run.took, one.settled.Sub(one.began))
-			} else if time.Since(one.began) < 2*s.run.took+quiet {
-				return false
-			}
-		}
-		return time.Since(since) >= quiet
+		return s.settled() && time.Since(since) >= quiet
 	})
+}
+
+// settled reports whether no request is under way. s.mu is held.
+func (s *scene) settled() bool {
+	return !slices.ContainsFunc(s.sent, func(one *sending) bool { return !one.settled })
 }
 
 // spend takes a request from the budget.
@@ -120,13 +117,14 @@ func (r *run) count(ctx context.Context, n string) ([]int64, error) {
 	return all, nil
 }
 
-// effects returns how many effects there were since. It waits for the first one until Settle, and then as long again as that took.
+// effects returns how many effects there were since. It waits for the first one until Settle, and then for others: at least quiet, and
+// twice the time that the first one took.
 func (r *run) effects(ctx context.Context, n string, before []int64) (int64, error) {
 	if len(before) == 0 {
 		return -1, nil
 	}
 	waiting.Sleep(ctx, r.lag)
-	began := time.Now()
+	began, again := time.Now(), false
 	for {
 		now, err := r.count(ctx, n)
 		if err != nil {
@@ -143,7 +141,11 @@ func (r *run) effects(ctx context.Context, n string, before []int64) (int64, err
 			if seen := time.Since(began); seen > step {
 				r.lag = max(r.lag, min(2*seen, r.config.Settle))
 			}
-			return now[0], nil
+			if again || !waiting.Sleep(ctx, max(quiet, r.lag)) {
+				return now[0], ctx.Err()
+			}
+			again = true
+			continue
 		case late && !agree:
 			return 0, fmt.Errorf("the counters disagree: %v", now)
 		case late && now[0] < 0:
@@ -164,8 +166,10 @@ func (s *scene) judge(result *Result, w *way, acted error) {
 	result.Sent = len(s.sent)
 	noWay, missing := errors.AsType[*noWayError](acted)
 	switch {
-	case s.stopped && result.Effects <= 1: // two are two, whatever was stopped
+	case s.stopped && result.Effects <= 1: // two effects are enough for a verdict
 		result.Verdict, result.Reason = Unjudged, "more requests than announced were stopped"
+	case !s.settled() && result.Effects <= 1:
+		result.Verdict, result.Reason = Unjudged, "a request was still unanswered, and may take effect later: give it time with --timeout"
 	case missing:
 		result.Verdict, result.Reason = LeftOut, noWay.why
 	case acted != nil:

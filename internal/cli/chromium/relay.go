@@ -27,7 +27,8 @@ import (
 // Crossing judges what passes the relay.
 type Crossing interface {
 	// Leaves is asked for each request before it goes to the network: false stops it. returns, unless nil, is called with the answer,
-	// which the browser gets when it returns true, and never otherwise. Such a request goes on when the browser gives up.
+	// which the browser gets when it returns true, and never otherwise. Without an answer it is called with nil. Such a request goes on
+	// when the browser gives up.
 	Leaves(req *http.Request, host string) (returns func(*http.Response) bool, ok bool)
 }
 
@@ -72,7 +73,10 @@ func NewRelay(config *tls.Config, proxy func(*http.Request) (*url.URL, error)) (
 			}
 		},
 		ModifyResponse: r.answered,
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+		ErrorHandler: func(_ http.ResponseWriter, req *http.Request, err error) {
+			if returns, ok := req.Context().Value(returnsKey{}).(func(*http.Response) bool); ok {
+				returns(nil)
+			}
 			if !errors.Is(err, context.Canceled) { // the browser gave up
 				r.mu.Lock()
 				r.broken = err
