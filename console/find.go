@@ -34,7 +34,7 @@ const (
 // asReference is the form of a reference, with the letters that people mistake for digits.
 var asReference = regexp.MustCompile(`^[0-9A-Za-z]{4}[- ][0-9A-Za-z]{4}$`)
 
-// digitsOf reads a word as the first digits of a digest. problem explains why a word that looks like a reference is none.
+// digitsOf reads a word as the first digits of a digest. problem explains why a word that looks like a reference is not one.
 func digitsOf(word string) (digits, problem string) {
 	digits = strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(word, "#"), "…"))
 	reference := asReference.MatchString(digits)

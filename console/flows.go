@@ -93,7 +93,7 @@ func (c *Console) flows(k *call) {
 			if p.Parked {
 				s.States = []semel.State{semel.StateUnknown}
 			}
-			s.Bare = true // most records are none; readEnds separates failed ones from completed ones
+			s.Bare = true // most records belong to no flow; readEnds separates failed ones from completed ones
 			at, err := c.records.List(ctx, s, func(rec *semel.Record) error {
 				if strings.HasPrefix(rec.Scope, verdict.FlowScopes) {
 					p.Flows = append(p.Flows, viewFlow(rec))

@@ -36,7 +36,7 @@ type recordPage struct {
 	Open bool
 	form
 
-	Flow  string     // the digest of the flow that this is a step of; empty if it is none, or cannot be told
+	Flow  string     // the digest of the flow that this is a step of; empty if it is not a step, or cannot be told
 	Steps []flowStep // of a flow
 	Gone  string     // why the steps cannot be read
 	Of    kind

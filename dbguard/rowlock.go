@@ -85,7 +85,7 @@ type Free struct {
 
 // LockFree locks rows that are free, until the transaction ends, skips those that
 // are held (SKIP LOCKED), and returns the values of their
-// Column; none if there is none.
+// Column, if there is one.
 //
 // It is right for a queue in a table: every worker takes the next free row, does
 // the work and marks the row in the same transaction. It is not right for

@@ -112,7 +112,7 @@ func (m *Machine[S]) checkMoves() (wrong []error) {
 func (m *Machine[S]) checkStates() (wrong []error) {
 	states := m.declared.States
 	if len(states) == 0 {
-		return []error{errors.New("there is none")}
+		return []error{errors.New("name at least one state")}
 	}
 	reached := m.reachable()
 	for i, state := range states {

@@ -142,7 +142,7 @@ func TestCertificateThatCannotBeServed(t *testing.T) {
 		{"cut off", func() { noError(t, os.Truncate(r.file("server.key"), 40)) }},
 		{"gone", func() { noError(t, os.Remove(r.file("server.key"))) }},
 		{"a folder", func() { noError(t, os.Mkdir(r.file("server.key"), 0o700)) }},
-		{"authorities that are none", func() {
+		{"invalid authorities", func() {
 			noError(t, os.Remove(r.file("server.key")))
 			put("server.key")
 			noError(t, os.WriteFile(r.file("clients.pem"), []byte("none"), 0o600))

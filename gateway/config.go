@@ -150,7 +150,7 @@ func (c *Config) withDefaults() (*Config, *url.URL, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	out.AnswerTimeout = max(0, out.AnswerTimeout) // to net/http, 0 is none
+	out.AnswerTimeout = max(0, out.AnswerTimeout) // net/http reads 0 as no timeout
 	return &out, target, nil
 }
 

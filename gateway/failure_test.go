@@ -42,7 +42,7 @@ func TestUpstreamBreaks(t *testing.T) {
 		{"hangs up without a word", writes(""), 502},
 		{"resets", func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, 502},
 		{"answers garbage", writes("220 smtp ready\r\n"), 502},
-		{"answers with a status that is none", writes("HTTP/1.1 099 Huh\r\nContent-Length: 2\r\n\r\nok"), 502},
+		{"answers with an invalid status", writes("HTTP/1.1 099 Huh\r\nContent-Length: 2\r\n\r\nok"), 502},
 		{"breaks off in the header", writes("HTTP/1.1 201 Created\r\nContent-Le"), 502},
 		{"header too long", writes("HTTP/1.1 201 Created\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), 502},
 		{"lies about Content-Length", writes("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\nhalf"), 502},

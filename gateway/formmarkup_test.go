@@ -225,7 +225,7 @@ func TestPolicyInPage(t *testing.T) {
 		"nothing":                 {"", "default-src 'none'", "", "-"},
 		"hosts":                   {"", "script-src cdn.test", "", "-"},
 		"dynamic without a nonce": {"", "script-src 'self' 'strict-dynamic'", "", "-"},
-		"in the body it is none":  {"script-src 'nonce-x1'", "img-src *", "script-src 'nonce-x2'", `nonce="x1"`},
+		"in the body it does not count":  {"script-src 'nonce-x1'", "img-src *", "script-src 'nonce-x2'", `nonce="x1"`},
 		"in the body, nothing":    {"", "img-src *", "script-src 'none'", "src"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestPageGuardMarkup(t *testing.T) {
 		"no head and no body":            {pageRules, `<title>a</title><p>b`, `<title>a</title><p>bP`, nil},
 		"the end of a body alone":        {pageRules, `<p>b</body>`, `<p>bP</body>`, nil},
 		"elements before the head ends":  {pageRules, `<head><div></div></head><body>b</body>`, `<head><div></div></head><body>bP</body>`, nil},
-		"heads that are none":            {pageRules, `<head><script>"</head>"</script><!-- </head> --><template></head></template><style></head></style></head>`, `<head><script>"</head>"</script><!-- </head> --><template></head></template><style></head></style>P</head>`, nil},
+		"heads in scripts, comments and templates":            {pageRules, `<head><script>"</head>"</script><!-- </head> --><template></head></template><style></head></style></head>`, `<head><script>"</head>"</script><!-- </head> --><template></head></template><style></head></style>P</head>`, nil},
 		"in a comment to its end":        {pageRules, `<p>a<!-- `, "", nil},
 		"an empty page":                  {pageRules, "", "P", nil},
 		"a piece that a script loads":    {pageRules, `<p>a</p>`, "", []string{"Sec-Fetch-Mode", "cors", "Accept", "*/*"}},
@@ -251,7 +251,7 @@ func asset(name string) ([]byte, error) {
 	return file.Content, nil
 }
 
-// TestPageGuardPages: coded, long, streamed and unreadable pages, and answers that are none.
+// TestPageGuardPages: coded, long, streamed and unreadable pages, and answers that are no pages.
 func TestPageGuardPages(t *testing.T) {
 	t.Parallel()
 	const page = `<html><head></head><body>a</body></html>`

@@ -64,7 +64,7 @@ func withoutParameters(p string) string {
 	return strings.Join(segments, "/")
 }
 
-// decoded takes one layer of escapes away; what is none stays.
+// decoded takes one layer of escapes away, and leaves invalid escapes as they are.
 func decoded(p string) string { return decode(p, false) }
 
 // decode is decoded, where keepSlashes says that what a slash or backslash was escaped for stays inside of its segment.

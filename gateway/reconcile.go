@@ -111,7 +111,7 @@ func (c *reconciler) replay(a *attempt, found *finding) ([]byte, error) {
 	return out.MarshalBinary()
 }
 
-// parseJSON returns the document, or nil when it is none.
+// parseJSON returns the document, or nil when it is not valid JSON.
 func parseJSON(body []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()

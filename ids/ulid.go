@@ -88,7 +88,7 @@ func ParseULID(s string) (ULID, error) {
 		}
 		digit := strings.IndexByte(crockford, c)
 		if digit < 0 {
-			return ULID{}, malformed("character %d of the ULID is none of Crockford's digits", i+1)
+			return ULID{}, malformed("character %d of the ULID is not one of Crockford's digits", i+1)
 		}
 		high = high<<5 | low>>59
 		low = low<<5 | uint64(digit)

@@ -185,7 +185,7 @@ func TestLiveMySQL(t *testing.T) {
 	expect(t, live(t, weak), []told{{"UPDATE t SET n = 5 WHERE id = ?", "trigger", lint.NotSafe}, {"UPDATE v SET n = 5 WHERE id = ?", "", lint.Safe}})
 }
 
-// A server says whether it refuses what a column cannot hold: then a guard by arithmetic assumes nothing, otherwise it is none.
+// A server says whether it refuses what a column cannot hold: then a guard by arithmetic assumes nothing, otherwise it guards nothing.
 func TestLiveMode(t *testing.T) {
 	t.Parallel()
 	server := testserver.StartMySQL(t, nil) // the mode is that of all sessions, those of other tests among them

@@ -115,7 +115,7 @@ type Note struct {
 }
 
 // NoteFrom returns the note of the request that ctx belongs to; nil where there
-// is none. Say works on nil as well.
+// is no note. Say works on nil as well.
 func NoteFrom(ctx context.Context) *Note {
 	note, _ := ctx.Value(NoteKey{}).(*Note)
 	return note

@@ -57,7 +57,7 @@ func (s schema) check(node map[string]any, value any, at string) []string {
 			}
 		case "enum":
 			if !slices.ContainsFunc(want.([]any), func(w any) bool { return w == value }) {
-				complain("is none of %v", want)
+				complain("is not one of %v", want)
 			}
 		case "anyOf":
 			if !slices.ContainsFunc(want.([]any), func(w any) bool { return len(s.check(w.(map[string]any), value, at)) == 0 }) {

@@ -84,7 +84,7 @@ func textAt(m protoreflect.Message, path []protoreflect.Name) (string, error) {
 	return "", nil
 }
 
-// messageOf returns the request as a message of the present interface, or nil for what is none.
+// messageOf returns the request as a message of the present interface, or nil for anything else.
 func messageOf(req any) proto.Message {
 	switch m := req.(type) {
 	case proto.Message:

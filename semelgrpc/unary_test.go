@@ -116,7 +116,7 @@ func TestUnknownBehind(t *testing.T) {
 	d.wantRan(t, "promise 3", 1)
 }
 
-// okError is an error with a status that is none.
+// okError is an error whose status is OK.
 type okError struct{ error }
 
 // GRPCStatus returns the status that gRPC takes for the error.

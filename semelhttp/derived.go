@@ -28,8 +28,8 @@ type DerivedKey struct {
 // none. Two requests that agree in everything chosen are one intent, so give
 // the guard a policy whose retention is the window within which a repetition is
 // an accident: seconds, not a day. An Idempotency-Key in the request is its key: it
-// tells two intents with the same content apart. One that a browser added on its own,
-// another one for each click, is none. If callers send keys, put a middleware
+// tells two intents with the same content apart. A browser's own key, another one
+// for each click, does not count. If callers send keys, put a middleware
 // with a longer retention in front of this one for them.
 //
 // A request that has none of the Fields has no key. One with a field or member whose

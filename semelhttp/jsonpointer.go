@@ -16,7 +16,7 @@ import (
 // body that is not JSON, has none. A member that occurs twice is refused,
 // because readers disagree which one counts; so is a name on the way to it which
 // some applications take for the member, in other letter case (encoding/json,
-// System.Text.Json) or like "id[]" (PHP). [New] reports a pointer that is none.
+// System.Text.Json) or like "id[]" (PHP). [New] reports an invalid pointer.
 func FromJSONPointer(pointer string) KeySource {
 	path, err := parsePointer(pointer)
 	return &pointerSource{pointer: pointer, path: path, err: err}

@@ -16,8 +16,8 @@ import (
 var errKeyMissing = errors.New("semelhttp: the request carries no key")
 
 // ErrFormStale is the error of a [KeySource] that takes the key from a token
-// which the service itself put into a form, when the token is none of its own, or
-// too old, or another caller's (409 form-stale).
+// which the service itself put into a form, when the token is not its own, is
+// too old, or is another caller's (409 form-stale).
 var ErrFormStale = errors.New("semelhttp: the form's token is not valid here, or not any more")
 
 // UnverifiedError is the error of a [KeySource] that takes the key from signed

@@ -33,7 +33,7 @@ func FuzzHeaders(f *testing.F) {
 			t.Helper()
 			err := v.Verify(h, []byte(text))
 			if err != nil && !errors.Is(err, webhook.ErrSignature) && !errors.Is(err, webhook.ErrTimestamp) && !errors.Is(err, webhook.ErrMalformed) {
-				t.Errorf("%v: %v is none of the three", h, err)
+				t.Errorf("%v: %v is not one of the three", h, err)
 			}
 			if (err == nil) != signed() {
 				t.Errorf("%v: got %v", h, err)

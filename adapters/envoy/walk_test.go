@@ -49,7 +49,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// anyMessage draws a message: also one without content, and one of a status that is none.
+// anyMessage draws a message: also one without content, and one with an invalid status.
 func anyMessage(r *rapid.T) *service.ProcessingRequest {
 	text := rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "body")
 	end := rapid.Bool().Draw(r, "end")

@@ -137,7 +137,7 @@ func TestRepeatsOfAGateway(t *testing.T) {
 	}
 }
 
-// A duplicate that is refused is a repetition, and the first request is none, even when its outcome is unknown.
+// A refused duplicate is a repetition. The first request is not, even when its outcome is unknown.
 func TestRefusedRepeats(t *testing.T) {
 	t.Parallel()
 	g := openRepeated(t)

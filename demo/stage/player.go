@@ -214,7 +214,7 @@ func (b *browser) submitAndLeave(ctx context.Context) error {
 	return err
 }
 
-// create requests an invoice from the JSON API; an empty key is none.
+// create requests an invoice from the JSON API; with an empty key it sends no header.
 func (b *browser) create(ctx context.Context, key string, cents int) (callerAnswer, error) {
 	text, err := json.Marshal(map[string]any{"customer_id": 1, "amount_cents": cents, "currency": "EUR", "note": b.player.note})
 	if err != nil {

@@ -35,7 +35,7 @@ func (a *API) list(ctx context.Context, c *call) (any, error) {
 	for _, name := range c.states {
 		state, ok := operatorview.ParseState(name)
 		if !ok {
-			return nil, badField(paramState, "%q is none of %s", paramState, joinStates())
+			return nil, badField(paramState, "%q is not one of %s", paramState, joinStates())
 		}
 		search.States = append(search.States, state)
 	}

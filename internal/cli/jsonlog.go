@@ -72,7 +72,7 @@ func appendAttr(b []byte, a slog.Attr) (_ []byte, ok bool) {
 		return strconv.AppendInt(b, v.Int64(), 10), true
 	case slog.KindUint64:
 		return strconv.AppendUint(b, v.Uint64(), 10), true
-	case slog.KindFloat64: // others have an exponent, or are none in JSON
+	case slog.KindFloat64: // others have an exponent, or are not numbers in JSON
 		f := v.Float64()
 		return strconv.AppendFloat(b, f, 'f', -1, 64), f == 0 || math.Abs(f) >= 1e-6 && math.Abs(f) < 1e21
 	case slog.KindGroup:

@@ -12,7 +12,7 @@ import (
 // Dialect is a family of databases that read the same SQL.
 type Dialect uint8
 
-// The dialects. The zero Dialect is none of them.
+// The dialects. The zero Dialect is invalid.
 const (
 	PostgreSQL Dialect = iota + 1
 	// MySQL is MySQL and MariaDB, in what both understand.
@@ -68,7 +68,7 @@ func Parse(name string) (Dialect, error) {
 	case "sqlite", "sqlite3":
 		return SQLite, nil
 	}
-	return 0, fmt.Errorf("dialect: %q is none of postgresql, mysql and sqlite", name)
+	return 0, fmt.Errorf("dialect: %q is not one of postgresql, mysql and sqlite", name)
 }
 
 // Placeholder is the nth parameter of a statement, counted from 1.

@@ -3,7 +3,7 @@ package main
 import "github.com/semel-dev/semel/internal/transition"
 
 // breach is a promise of docs/guarantees.md that a step breaks. The zero
-// breach is none.
+// breach is no breach.
 type breach struct {
 	promise int
 	says    string

@@ -193,7 +193,7 @@ func manyTriggers(server string) bool {
 	}
 	var version []int
 	for _, digits := range strings.FieldsFunc(server, func(r rune) bool { return r < '0' || r > '9' }) {
-		n, _ := strconv.Atoi(digits) // 0 where it is none
+		n, _ := strconv.Atoi(digits) // 0 where it is not a number
 		version = append(version, n)
 	}
 	return slices.Compare(version[:min(len(version), len(first))], first) >= 0

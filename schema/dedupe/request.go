@@ -79,7 +79,7 @@ func (q *Request) check() error {
 	winners := []string{"oldest", "newest", "most-children", "most-complete"}
 	switch {
 	case !slices.Contains(winners, q.Winner) && !hasPrefixFold(q.Winner, orderBy):
-		return fmt.Errorf("the winner %q is none of %s, and does not begin with %q", q.Winner, strings.Join(winners, ", "), orderBy)
+		return fmt.Errorf("the winner %q is not one of %s, and does not begin with %q", q.Winner, strings.Join(winners, ", "), orderBy)
 	case q.Losers != markLosers && q.Losers != deleteLosers:
 		return fmt.Errorf("losers: %q is neither %s nor %s", q.Losers, markLosers, deleteLosers)
 	case q.Cycles != refuseCycles && q.Cycles != breakCycles:

@@ -98,7 +98,7 @@ func (d *dsn) parameters(query, scheme string) error {
 	return nil
 }
 
-// address adds the port where there is none. ok is false for what is neither a host nor a host and its port.
+// address adds the port where there is none. ok is false unless it is a host, or a host and its port.
 func address(host string) (full string, ok bool) {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {

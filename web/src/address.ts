@@ -1,4 +1,4 @@
-/** A page's address for a request. @throws TypeError for what is none, such as an object: a browser would send to /[object%20Object]. */
+/** A page's address for a request. @throws TypeError for anything else, such as an object: a browser would send to /[object%20Object]. */
 export function addressOf(input: unknown): string {
   const text = String(input);
   if (input == null || text.startsWith("[object ")) throw new TypeError(`no address: ${text}`);

@@ -124,7 +124,7 @@ function headersOf(xhr: XMLHttpRequest): Headers {
   return new Headers(lines.map((line) => line.split(/: ?(.*)/, 2) as [string, string]));
 }
 
-/** Whether the answer, whose headers have come, may be kept from the application, which waits for as long as it said itself. Without Retry-After it is a number that is none. */
+/** Whether the answer, whose headers have come, may be kept from the application, which waits for as long as it said itself. Without Retry-After it is NaN. */
 function mayRepeat(xhr: XMLHttpRequest, { sentAt_ }: Call): boolean {
   const headers = headersOf(xhr);
   const wait = retryAfter(headers.get("Retry-After"));

@@ -336,7 +336,7 @@ describe("the caller's key", () => {
     expect(sent[0]!.key).toBe('"option"');
   });
 
-  test("that is none is refused at once, not tried again", async () => {
+  test("that is invalid is refused at once, not tried again", async () => {
     for (const key of ["", "å", "x".repeat(256)]) await expect(semelFetch(url, post(), { key })).rejects.toThrow(TypeError);
     expect(sent).toEqual([]);
   });

@@ -53,7 +53,7 @@ test("what is in memory because storage was full does not hide what is stored la
   expect(shelf(() => storage).get("a")?.key).toBe("stored");
 });
 
-test("damaged records are none", () => {
+test("damaged records do not count", () => {
   const storage = box();
   for (const text of ["", "{", "null", "7", '{"key":7}', "[]"]) {
     storage.setItem("semel:a", text);

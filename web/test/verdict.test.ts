@@ -88,7 +88,7 @@ test("the page at the end of a redirect to a sign-in page is no answer: the key 
   for (const status of [419, 440]) expect(judge(status, new Headers())).toMatchObject({ kind: "rejected", ends: false });
 });
 
-test("what calls itself a problem and is none is judged by its status", async () => {
+test("an answer that only calls itself a problem is judged by its status", async () => {
   const headers = { "Content-Type": "application/problem+json" };
   for (const body of ["", "{", "null", "7"]) {
     expect(await verdict(new Response(body, { status: 409, headers }))).toMatchObject({ kind: "rejected", definitive: true });

@@ -13,7 +13,7 @@ const visibility = 200 * time.Millisecond
 // appFaults have a correct door, and a faulty application or server.
 func appFaults() []Service {
 	return []Service{
-		fault("find or create", "The order is searched by its number and created if there is none: two requests at once create two.",
+		fault("find or create", "The order is looked up by its number and created if there is none: two requests at once create two.",
 			by("UNIQ-03"), recipe{behaviour: Behaviour{Takes: (*Books).findThenAdd}}.start),
 		fault("unique without an index", "The framework validates that the number is unique by searching for it; the index that would ensure it was never created.",
 			by("UNIQ-03"), recipe{behaviour: Behaviour{Takes: (*Books).lookThenAdd}}.start),

@@ -190,7 +190,7 @@ func (f *filled) send(t *testing.T) *reply {
 	return got
 }
 
-// call sends a request as a program does; an empty key is none.
+// call sends a request as a program does; with an empty key it sends no header.
 func (v *visitor) call(ctx context.Context, path, key, body string) (*reply, error) {
 	header := []string{}
 	if key != "" {

@@ -104,7 +104,7 @@ func (p *pageWriter) nothingToDo() string {
 	return cmp.Or(p.gaveUp(), pageNothing)
 }
 
-// report counts a page by its result, and warns where that is none to be content with.
+// report counts a page by its result, and warns of a bad one.
 func (p *pageWriter) report(result string) {
 	p.forms.countPage(result)
 	p.warn(result)

@@ -213,7 +213,7 @@ func (f *formFinder) End(behind bool) []byte {
 	return nil
 }
 
-// withoutScript says of the forms whose rules want the script that there is none.
+// withoutScript reports forms whose rules want the script, which is missing.
 func (f *formFinder) withoutScript(why string) {
 	for i := range f.found {
 		if form := &f.found[i]; form.State == Protected && form.scripted {

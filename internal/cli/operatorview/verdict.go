@@ -99,7 +99,7 @@ func (v *RecordVerdict) Settlement() (semel.Settlement, error) {
 	case "":
 		return s, v.wrong(FieldAs, "settle it with %s: %s", v.Naming(FieldAs), strings.Join(Verdicts(), ", "))
 	default:
-		return s, v.wrong(FieldAs, "%s %q is none of %s", v.Naming(FieldAs), v.As, strings.Join(Verdicts(), ", "))
+		return s, v.wrong(FieldAs, "%s %q is not one of %s", v.Naming(FieldAs), v.As, strings.Join(Verdicts(), ", "))
 	}
 	if v.Result != nil {
 		return s, v.wrong(FieldAs, "%s belongs to %s completed only", v.Naming(FieldResult), v.Naming(FieldAs))

@@ -8,7 +8,7 @@ import (
 	"github.com/semel-dev/semel/internal/texts"
 )
 
-// Expr is a valid expression. It is an immutable value. The zero Expr is none.
+// Expr is a valid expression. It is an immutable value. The zero Expr is invalid.
 type Expr struct {
 	kind     kind
 	name     string // of a column or a function

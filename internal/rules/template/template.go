@@ -155,7 +155,7 @@ func parsePart(name string) (Part, error) {
 	case kind == "form" && value != "":
 		return Part{Source: Form, Value: value}, nil
 	}
-	return Part{}, fmt.Errorf("the placeholder {%s} is none of {key}, {wildcard}, {json:/pointer}, {form:field}, {answer:/pointer}", name)
+	return Part{}, fmt.Errorf("the placeholder {%s} is not one of {key}, {wildcard}, {json:/pointer}, {form:field}, {answer:/pointer}", name)
 }
 
 // IsPointer reports whether s is a JSON pointer (RFC 6901) into a document.

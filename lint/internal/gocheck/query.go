@@ -17,7 +17,7 @@ import (
 type query struct {
 	table   string
 	updates bool
-	items   []string     // the columns of a SELECT; "" for what is none
+	items   []string     // the columns of a SELECT; "" for other expressions
 	sets    []comparison // of an UPDATE
 	where   []comparison // joined by AND
 	at      token.Pos

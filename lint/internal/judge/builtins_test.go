@@ -27,7 +27,7 @@ func TestBuiltins(t *testing.T) {
 				coalesce(bool_or(prokind = 'a'), false) from pg_proc where proname = $1 and pronamespace = 'pg_catalog'::regnamespace`, name).Scan(&found, &volatile, &sets, &folds)
 			switch {
 			case err != nil || !found && !grammar[name]:
-				t.Errorf("%s is none of PostgreSQL's (%v)", name, err)
+				t.Errorf("%s is not a function of PostgreSQL (%v)", name, err)
 			case volatile && !clocks[name] && !randoms[name] && !actors[name] && !reads[name]:
 				t.Errorf("%s may give another value at each call, and counts as one that does not", name)
 			case sets && !rowSets[name]:
@@ -44,7 +44,7 @@ func TestBuiltins(t *testing.T) {
 			_, err := db.ExecContext(t.Context(), "do "+name+"(1)")
 			stranger := err != nil && strings.Contains(err.Error(), "1305")
 			if stranger != (name == "no_such_function") {
-				t.Errorf("%s is none of MariaDB's (%v)", name, err)
+				t.Errorf("%s is not a function of MariaDB (%v)", name, err)
 			}
 		}
 	})
@@ -59,7 +59,7 @@ func TestBuiltins(t *testing.T) {
 				found = err == nil
 			}
 			if (err != nil || !found) && name != "now" { // as CURRENT_TIMESTAMP is read
-				t.Errorf("%s is none of SQLite's (%v)", name, err)
+				t.Errorf("%s is not a function of SQLite (%v)", name, err)
 			}
 		}
 	})

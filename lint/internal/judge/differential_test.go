@@ -60,7 +60,7 @@ type trial struct {
 	refused          string
 }
 
-// called returns the verdict that has to hold, which is none under an assumption that the rows or the session break.
+// called returns the verdict that has to hold: none where the rows or the session break its assumption.
 func (r *trial) called(broken []string) judge.Verdict {
 	for _, assumption := range broken {
 		if assumption == strictMode && r.clipped.Verdict == judge.Safe {

@@ -79,7 +79,7 @@ func ofDocument(e tree.Expr, t *target, self func(tree.Expr) bool) bool {
 	return self(e)
 }
 
-// patched reports whether a patch removes keys, and whether it holds one twice or is none of standard JSON.
+// patched reports whether a patch removes keys, and whether it has a key twice or is not standard JSON.
 func patched(text string) (removes, twice bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	var within []map[string]bool // the keys of each open object, nil for an array

@@ -80,7 +80,7 @@ var holes = []hole{
 	{"key over JSON", lite, "create table d(doc text not null, n int); create unique index u on d (json_extract(doc,'$.ref'));", "insert or ignore into d (doc,n) values ('{}',1)"},
 	{"key over nullif", lite, "create table d(a text not null, n int); create unique index u on d (nullif(a,''));", "insert or ignore into d (a,n) values ('',1)"},
 	{"key over a difference that is null", lite, "create table d(a real not null, n int); create unique index u on d (a-a);", "insert or ignore into d (a,n) values (9e999,1)"},
-	{"key over a date that is none", lite, "create table d(a text not null, n int); create unique index u on d (date(a));", "insert or ignore into d (a,n) values ('x',1)"},
+	{"key over an invalid date", lite, "create table d(a text not null, n int); create unique index u on d (date(a));", "insert or ignore into d (a,n) values ('x',1)"},
 	{"key over a generated column that is null", lite, "create table d(a text, b text generated always as (lower(a)) stored unique, n int);", "insert or ignore into d (n) values (1)"},
 	{"generated key of MySQL that is null", my, "create table d(a varchar(20), b varchar(20) generated always as (lower(a)) stored unique, n int);", "insert ignore into d (n) values (1)"},
 	{"condition of a partial key that the row is outside of", pg, "create table d(a text not null, n int); create unique index u on d (a) where a <> 'x';", "insert into d (a,n) values ('x',1) on conflict do nothing"},

@@ -10,7 +10,7 @@ import (
 func (t *translator) subquery(n ast.ExprNode) *tree.Select {
 	sub, ok := n.(*ast.SubqueryExpr)
 	if !ok {
-		t.fail("a subquery that is none")
+		t.fail("an unreadable subquery")
 	}
 	if t.scope != nil {
 		t.scope.within++

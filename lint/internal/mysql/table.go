@@ -220,7 +220,7 @@ func foreignKey(n *ast.ReferenceDef, columns []string) *tree.Foreign {
 	return f
 }
 
-// action writes the action of a foreign key; NO ACTION is none.
+// action writes the action of a foreign key; NO ACTION becomes the empty action.
 func action(o ast.ReferOptionType) string {
 	if o == ast.ReferOptionNoAction {
 		return ""

@@ -1,7 +1,7 @@
 package tree
 
 // Define changes the schema. What it makes or changes is in the field of its kind; a
-// statement whose kind is none of them has Kind alone.
+// statement of any other kind has Kind alone.
 type Define struct {
 	// Kind is in lower case: "create table", "create index", "create trigger", "create view",
 	// "alter table", "drop table", "truncate", "create function", "create sequence", …

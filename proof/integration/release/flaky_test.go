@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The closing lines of a run name each test that passed on its retry, with its first failure; a test that failed twice is none of them.
+// The closing lines of a run name each test that passed on its retry, with its first failure; a test that failed twice is not among them.
 func TestFlakyNamesWhatPassedOnItsRetry(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), home+"/scripts/flaky", "testdata/flaky").CombinedOutput()

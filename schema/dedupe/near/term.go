@@ -135,7 +135,7 @@ const (
 	fewDigits   = 5
 )
 
-// phone is the end of a phone number; fewer than five digits are none.
+// phone is the end of a phone number; fewer than five digits do not count.
 func phone(s string) string {
 	all := digits(s)
 	if len(all) < fewDigits {

@@ -68,7 +68,7 @@ func Make(ctx context.Context, db *sql.DB, d dialect.Dialect) (*Draft, error) {
 	}
 }
 
-// count notes the rows that break the guesses. A guess that very many break is none.
+// count notes the rows that break the guesses. A guess that very many rows break is dropped.
 func (s *sketch) count(ctx context.Context, db *sql.DB, file *rules.File) error {
 	report, err := verify.Verify(ctx, db, s.schema.Dialect, file, nil)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestMySQLUnboundedText(t *testing.T) {
 	}
 }
 
-// SQLite: an index of the name is replaced, one that ignores case is none, and
+// SQLite: an index of the name is replaced, one that ignores case does not count, and
 // NULL cannot be forbidden in a table that is there.
 func TestSQLite(t *testing.T) {
 	t.Parallel()

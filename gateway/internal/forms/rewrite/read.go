@@ -345,7 +345,7 @@ func (w *Writer) once(tag []byte, end int) {
 	}
 }
 
-// endHead is called before the tag that was read last. Behind other elements it is none of the head.
+// endHead is called before the tag that was read last. Behind other elements it no longer ends the head.
 func (w *Writer) endHead(closed bool) {
 	if w.hasHead || w.pastHead || len(w.tag) > 0 && w.held == 0 { // the last: a part of the tag is written
 		return

@@ -117,7 +117,7 @@ test("a sign-in page without an address of its own: the order waits, and is made
   expect(network.orders).toHaveLength(1);
 });
 
-test("an answer that is cut short is none: the order is sent again under its key", async ({ page, network }) => {
+test("an answer that is cut short does not count: the order is sent again under its key", async ({ page, network }) => {
   await open(page, network);
   let cut = 2;
   network.between = (request, response) => {
