@@ -84,21 +84,28 @@ func (s *sessions) forget(now time.Time, operator string) {
 	}
 }
 
-// of returns the session of a request.
-func (s *sessions) of(r *http.Request) (operatorSession, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// find returns the digest of the session of a request. s.mu is held.
+func (s *sessions) find(r *http.Request) (id [sha256.Size]byte, ok bool) {
 	for _, name := range []string{secureCookie, plainCookie} {
 		if r.TLS != nil && name == plainCookie {
 			continue
 		}
 		for _, found := range r.CookiesNamed(name) {
-			if one, ok := s.all[sha256.Sum256([]byte(found.Value))]; ok {
-				return one, time.Now().Before(one.until)
+			id = sha256.Sum256([]byte(found.Value))
+			if _, ok := s.all[id]; ok {
+				return id, true
 			}
 		}
 	}
-	return operatorSession{}, false
+	return id, false
+}
+
+// of returns the session of a request.
+func (s *sessions) of(r *http.Request) (operatorSession, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.find(r)
+	return s.all[id], ok && time.Now().Before(s.all[id].until)
 }
 
 // tell keeps the result of a form for the page that follows it.
@@ -110,17 +117,14 @@ func (s *sessions) told(r *http.Request) string { return s.swap(r, "") }
 func (s *sessions) swap(r *http.Request, said string) (before string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range []string{secureCookie, plainCookie} {
-		for _, found := range r.CookiesNamed(name) {
-			id := sha256.Sum256([]byte(found.Value))
-			if one, ok := s.all[id]; ok {
-				before, one.said = one.said, said
-				s.all[id] = one
-				return before
-			}
-		}
+	id, ok := s.find(r)
+	if !ok {
+		return ""
 	}
-	return ""
+	one := s.all[id]
+	before, one.said = one.said, said
+	s.all[id] = one
+	return before
 }
 
 // end ends the sessions of a request, if it has any.

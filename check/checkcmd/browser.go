@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -80,18 +81,20 @@ func (f *checkFlags) runBrowser(ctx context.Context, cmd *cobra.Command, p *cli.
 	if bar != nil {
 		bar.Stop()
 	}
-	if err != nil {
+	if err != nil && (report == nil || len(report.Results) == 0) {
 		return browserError(err)
 	}
+	print := gutcheck.Text
 	if f.output.json {
-		err = json.NewEncoder(p.Stdout).Encode(report)
-	} else {
-		err = gutcheck.Text(p.Stdout, report)
+		print = func(w io.Writer, r *gutcheck.Report) error { return json.NewEncoder(w).Encode(r) }
 	}
-	if err == nil && !report.Fine() {
+	if said := print(p.Stdout, report); said != nil || err != nil { // what was found until then is told as well
+		return errors.Join(browserError(err), said)
+	}
+	if !report.Fine() {
 		return cli.Found(errors.New(cli.PlainLine(report.Headline())))
 	}
-	return err
+	return nil
 }
 
 // browserConfig reads the flags that a run in a browser shares.

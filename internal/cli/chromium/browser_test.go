@@ -2,7 +2,10 @@ package chromium_test
 
 import (
 	"context"
+	"crypto/sha1" //nolint:gosec // WebSocket's handshake.
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -69,26 +72,15 @@ func TestTab(t *testing.T) {
 	}
 }
 
-// TestLongPoll: a request that the server holds does not keep a page from being done.
-func TestLongPoll(t *testing.T) {
-	t.Parallel()
-	var polled atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/poll" {
-			polled.Store(true)
-			<-r.Context().Done()
-			return
-		}
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(`<script>fetch("/poll").catch(() => {})</script>`))
-	}))
-	t.Cleanup(server.Close)
-	b, err := chromium.Open(t.Context(), &chromium.Options{Path: testserver.Chromium(t)})
+// visit opens an address in a browser of its own, and lets look read the page.
+func visit(t *testing.T, address string, flags []string, look func(context.Context, *chromium.Tab) error) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b, err := chromium.Open(ctx, &chromium.Options{Path: testserver.Chromium(t), Flags: flags})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	p, err := b.Profile(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +89,96 @@ func TestLongPoll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tab.Open(ctx, server.URL); err != nil || !polled.Load() {
-		t.Errorf("polled: %v, %v", polled.Load(), err)
+	err = tab.Open(ctx, address)
+	if err == nil && look != nil {
+		err = look(ctx, tab)
 	}
-	if err := b.Close(); err != nil {
+	return errors.Join(err, b.Close())
+}
+
+// TestIdle: neither a request that the server holds nor a worker keeps a page from being done.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"long poll": `fetch("/poll").catch(() => {})`,
+		"worker":    `new Worker("/worker.js")`,
+		"shared":    `new SharedWorker("/worker.js")`,
+		"service":   `navigator.serviceWorker.register("/worker.js")`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Bool
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/poll":
+					asked.Store(true)
+					<-r.Context().Done()
+				case "/worker.js":
+					asked.Store(true)
+					w.Header().Set("Content-Type", "text/javascript")
+					_, _ = w.Write([]byte(`fetch("/poll").catch(() => {})`))
+				default:
+					w.Header().Set("Content-Type", "text/html")
+					_, _ = w.Write([]byte("<script>" + script + "</script>"))
+				}
+			}))
+			t.Cleanup(server.Close)
+			if err := visit(t, server.URL, nil, nil); err != nil || !asked.Load() {
+				t.Errorf("asked: %v, %v", asked.Load(), err)
+			}
+		})
+	}
+}
+
+// all lets everything pass the relay.
+type all struct{}
+
+func (all) Leaves(*http.Request, string) (func(*http.Response) bool, bool) { return nil, true }
+
+// TestSocket: a page talks to its server by WebSocket through the relay, with TLS and without.
+func TestSocket(t *testing.T) {
+	t.Parallel()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/socket" {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte(`<script>const s = new WebSocket("/socket"); s.onmessage = (e) => { document.title ||= e.data }; s.onclose = () => { document.title ||= "closed" }</script>`))
+			return
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()                                                                                  //nolint:errcheck // a text, and no more.
+		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) //nolint:gosec // RFC 6455, section 1.3.
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n\x81\x02hi",
+			base64.StdEncoding.EncodeToString(sum[:]))
+	})
+	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	relay, err := chromium.NewRelay(secure.Client().Transport.(*http.Transport).TLSClientConfig.Clone(), nil) //nolint:forcetypeassert // httptest's.
+	if err != nil {
+		t.Fatal(err)
+	}
+	relay.Play(all{})
+	flags, err := relay.Flags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{plain.URL, secure.URL} {
+		var said string
+		err := visit(t, address, flags, func(ctx context.Context, tab *chromium.Tab) (err error) {
+			for said == "" && err == nil {
+				err = tab.Run(ctx, "document.title", &said)
+			}
+			return err
+		})
+		if err != nil || said != "hi" {
+			t.Errorf("%s: %q, %v", address, said, errors.Join(err, relay.Why()))
+		}
+	}
+	if err := relay.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,6 +24,9 @@ import (
 	"time"
 )
 
+// recordTypeHandshake is the first byte of TLS (RFC 8446, section 5.1).
+const recordTypeHandshake = 22
+
 // Crossing judges what passes the relay.
 type Crossing interface {
 	// Leaves is asked for each request before it goes to the network: false stops it. returns, unless nil, is called with the answer,
@@ -37,7 +40,8 @@ type Crossing interface {
 type Relay struct {
 	server    *http.Server
 	tls       *http.Server
-	conns     *handed
+	tunneled  *handed // connections with TLS
+	plain     *handed // and those without, of ws://
 	key       *ecdsa.PrivateKey
 	listener  net.Listener
 	transport *http.Transport
@@ -63,13 +67,16 @@ func NewRelay(config *tls.Config, proxy func(*http.Request) (*url.URL, error)) (
 	}
 	r := &Relay{
 		key: key, listener: listener, transport: &http.Transport{Proxy: proxy, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true},
-		certs: map[string]*tls.Certificate{}, conns: &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: listener.Addr()},
+		certs: map[string]*tls.Certificate{}, tunneled: newHanded(listener.Addr()), plain: newHanded(listener.Addr()),
 	}
 	forward := &httputil.ReverseProxy{
 		Transport: r.transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			if p.Out.URL.Host == "" { // inside of a tunnel
-				p.Out.URL.Scheme, p.Out.URL.Host = "https", p.In.Host
+				p.Out.URL.Scheme, p.Out.URL.Host = "http", p.In.Host
+			}
+			if p.In.TLS != nil {
+				p.Out.URL.Scheme = "https"
 			}
 		},
 		ModifyResponse: r.answered,
@@ -95,7 +102,8 @@ func NewRelay(config *tls.Config, proxy func(*http.Request) (*url.URL, error)) (
 	r.server = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	r.tls = &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: r.certificate, NextProtos: []string{"http/1.1"}}}
 	r.serving.Go(func() { _ = r.server.Serve(listener) })
-	r.serving.Go(func() { _ = r.tls.ServeTLS(r.conns, "", "") })
+	r.serving.Go(func() { _ = r.server.Serve(r.plain) })
+	r.serving.Go(func() { _ = r.tls.ServeTLS(r.tunneled, "", "") })
 	return r, nil
 }
 
@@ -169,17 +177,24 @@ func (r *Relay) answered(answer *http.Response) error {
 	panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's word to cut the connection.
 }
 
-// tunnel takes over a connection for TLS.
+// tunnel takes over a connection. Browsers also open one for ws://, without TLS.
 func (r *Relay) tunnel(w http.ResponseWriter) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
-	if _, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
-		_ = conn.Close()
-		return
+	var first []byte
+	if _, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err == nil {
+		first, err = buffered.Peek(1)
 	}
-	r.conns.hand(&read{conn, buffered.Reader})
+	switch {
+	case err != nil:
+		_ = conn.Close()
+	case first[0] == recordTypeHandshake:
+		r.tunneled.hand(&read{conn, buffered.Reader})
+	default:
+		r.plain.hand(&read{conn, buffered.Reader})
+	}
 }
 
 // certificate makes a certificate for a name, once.
@@ -224,6 +239,10 @@ type handed struct {
 	done  chan struct{}
 	once  sync.Once
 	addr  net.Addr
+}
+
+func newHanded(addr net.Addr) *handed {
+	return &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: addr}
 }
 
 func (h *handed) hand(conn net.Conn) {

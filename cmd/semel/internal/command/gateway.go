@@ -223,8 +223,9 @@ func (f *gatewayFlags) read() error {
 		return err
 	}
 	if c.CertFile != "" && c.KeyFile != "" {
-		if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
-			return cli.Usage(fmt.Errorf("load the certificate: %w (both files are PEM, and belong together)", err))
+		dry := *c // before the store is made
+		if err := withDryGateway(&dry, func(*gateway.Gateway) error { return nil }); err != nil {
+			return err
 		}
 	}
 	if f.rules == "" {

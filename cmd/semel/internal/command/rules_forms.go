@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -24,7 +23,6 @@ import (
 	"github.com/semel-dev/semel/internal/texts"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/schema/schemacmd"
-	"github.com/semel-dev/semel/store/memstore"
 )
 
 // Bounds of a page whose forms are listed.
@@ -67,6 +65,7 @@ to whom the form is bound, and which rules of its path it meets. Without
   unprotected  no rule applies, or one without form (of a script: without page)
   elsewhere    it leads to another host
   reads        it changes nothing: GET, or a dialog
+  reports      a beacon or a report of the browser, which carries no key
 
 Without --browser, what scripts make and send is not seen. With it, the page is
 loaded in Chromium, and the list is of the forms as scripts leave them, and of
@@ -249,26 +248,25 @@ func (f *formsFlags) load(ctx context.Context, target *url.URL, cookie string) (
 }
 
 // inspect asks a gateway with these rules, which is never started.
-func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loadedPage, seen *watched) (report *formsReport, err error) {
-	store := memstore.New(nil)
-	g, err := gateway.New(&gateway.Config{Upstream: page.request.URL.Scheme + "://" + page.request.URL.Host, Store: store, Rules: file, Logger: slog.New(slog.DiscardHandler)}) //nolint:contextcheck // it is closed below.
-	if err != nil {
-		return nil, cli.Usage(errors.Join(err, store.Close()))
+func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loadedPage, seen *watched) (*formsReport, error) {
+	report := &formsReport{
+		URL: page.request.URL.Redacted(), Forms: []gateway.PageForm{}, scripts: bytes.Contains(bytes.ToLower(page.body), []byte("<script")),
 	}
-	defer func() { err = errors.Join(err, g.Close(), store.Close()) }() //nolint:contextcheck // nothing runs.
-	report = &formsReport{URL: page.request.URL.Redacted(), Forms: []gateway.PageForm{}}
-	forms, err := g.PageForms(page.request.WithContext(ctx), page.header, bytes.NewReader(page.body))
-	if err != nil {
-		return nil, cli.Unreachable(fmt.Errorf("%s: %w", cli.PlainLine(report.URL), err))
-	}
-	report.scripts = bytes.Contains(bytes.ToLower(page.body), []byte("<script"))
-	if seen != nil {
-		if forms, err = seen.into(ctx, report, g, file, page, forms); err != nil {
-			return nil, err
+	upstream := page.request.URL.Scheme + "://" + page.request.URL.Host
+	err := withDryGateway(&gateway.Config{Upstream: upstream, Rules: file}, func(g *gateway.Gateway) error {
+		forms, err := g.PageForms(page.request.WithContext(ctx), page.header, bytes.NewReader(page.body))
+		if err != nil {
+			return cli.Unreachable(fmt.Errorf("%s: %w", cli.PlainLine(report.URL), err))
 		}
-	}
-	report.Forms = append(report.Forms, forms...)
-	for _, form := range forms {
+		if seen != nil {
+			if forms, err = seen.into(ctx, report, g, file, page, forms); err != nil {
+				return err
+			}
+		}
+		report.Forms = append(report.Forms, forms...)
+		return nil
+	})
+	for _, form := range report.Forms {
 		if form.State == gateway.FormUnprotected || form.State == gateway.FormDepends || form.State == gateway.FormPassword || form.Reader == gateway.ReaderNone {
 			report.Unprotected++
 		}

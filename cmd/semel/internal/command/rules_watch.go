@@ -35,6 +35,7 @@ const (
 type pageRequest struct {
 	Method string        `json:"method"`
 	URL    string        `json:"url"` // the path; with another host, the whole
+	Kind   requestKind   `json:"kind"`
 	State  gatewayState  `json:"state"`
 	Rule   string        `json:"rule,omitempty"`
 	When   requestMoment `json:"when"`
@@ -50,7 +51,39 @@ const (
 	requestUnprotected gatewayState = "unprotected"
 	requestElsewhere   gatewayState = "elsewhere"
 	requestReads       gatewayState = "reads"
+	requestReports     gatewayState = "reports"
 )
+
+// requestKind is how a page sends a request.
+type requestKind string
+
+const (
+	byScript requestKind = "script" // fetch or XMLHttpRequest
+	byForm   requestKind = "form"   // a navigation, which form: true protects
+	byBeacon requestKind = "beacon" // a beacon, a ping or a report of the browser
+)
+
+// kindOf reads the kind from what a tab says of a request.
+func kindOf(resource string) requestKind {
+	switch resource {
+	case "Document":
+		return byForm
+	case "Ping", "CSPViolationReport":
+		return byBeacon
+	}
+	return byScript
+}
+
+// kindFrom reads it from the header of a request.
+func kindFrom(h http.Header) requestKind {
+	switch {
+	case h.Get("Sec-Fetch-Mode") == "navigate":
+		return byForm
+	case h.Get("Sec-Fetch-Dest") == "report", h.Get("Sec-Fetch-Mode") == "no-cors":
+		return byBeacon
+	}
+	return byScript
+}
 
 // requestMoment is when a request was sent.
 type requestMoment string
@@ -76,10 +109,10 @@ func reads(method string) bool {
 }
 
 // take takes down a request.
-func (w *watched) take(method, address string) {
+func (w *watched) take(method, address string, kind requestKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if one := (pageRequest{Method: method, URL: address, When: w.when}); len(w.requests) < maxRequests && !slices.Contains(w.requests, one) {
+	if one := (pageRequest{Method: method, URL: address, Kind: kind, When: w.when}); len(w.requests) < maxRequests && !slices.Contains(w.requests, one) {
 		w.requests = append(w.requests, one)
 	}
 }
@@ -87,7 +120,7 @@ func (w *watched) take(method, address string) {
 // asked is called for the requests of the page.
 func (w *watched) asked(r chromium.Request) bool {
 	if !reads(r.Method) || r.Kind == "Fetch" || r.Kind == "XHR" {
-		w.take(r.Method, r.URL)
+		w.take(r.Method, r.URL, kindOf(r.Kind))
 	}
 	return reads(r.Method)
 }
@@ -98,9 +131,12 @@ func (w *watched) Leaves(r *http.Request, host string) (func(*http.Response) boo
 	if !reads(r.Method) && r.Header.Get("Origin") != "" {
 		address := *r.URL
 		if address.Host == "" { // inside of a tunnel
-			address.Scheme, address.Host = "https", host
+			address.Scheme, address.Host = "http", host
 		}
-		w.take(r.Method, address.String())
+		if r.TLS != nil {
+			address.Scheme = "https"
+		}
+		w.take(r.Method, address.String(), kindFrom(r.Header))
 	}
 	return nil, reads(r.Method)
 }
@@ -224,7 +260,7 @@ func (w *watched) into(ctx context.Context, report *formsReport, g *gateway.Gate
 			report.Unprotected++
 		}
 		if one.State == requestUnprotected {
-			addDraft(&draft, drafted, one.Method, one.URL, "page: true")
+			addDraft(&draft, drafted, one.Method, one.URL, map[requestKind]string{byScript: "page: true", byForm: "form: true"}[one.Kind])
 		}
 	}
 	for _, one := range left {
@@ -244,8 +280,12 @@ func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules
 		return
 	}
 	r.URL = to.RequestURI()
-	if reads(r.Method) {
+	switch {
+	case reads(r.Method):
 		r.State = requestReads
+		return
+	case r.Kind == byBeacon:
+		r.State = requestReports
 		return
 	}
 	candidates, _ := g.Explain((&http.Request{Method: r.Method, URL: to, Host: to.Host, Header: http.Header{}, Body: http.NoBody}).WithContext(ctx))
@@ -258,7 +298,7 @@ func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules
 		r.State = requestUnprotected
 	case !file.Routes[at].Protect:
 		r.State, r.Rule = requestExempt, last.Route
-	case file.Routes[at].Page != nil:
+	case r.Kind == byScript && file.Routes[at].Page != nil, r.Kind == byForm && file.Routes[at].Form != nil:
 		r.State, r.Rule = requestProtected, last.Route
 	default:
 		r.State, r.Rule = requestUnprotected, last.Route
@@ -278,10 +318,17 @@ func addDraft(b *strings.Builder, had map[string]bool, method, target, what stri
 		}
 	}
 	path = strings.Join(segments, "/")
-	if name := method + " " + path; !had[name] {
-		had[name] = true
-		fmt.Fprintf(b, "  - name: %q\n    match: {methods: [%s], path: %q}\n    %s\n", name, method, path, what)
+	name := method + " " + path
+	if had[name+what] {
+		return
 	}
+	had[name+what] = true
+	rule := fmt.Sprintf("  - name: %q\n    match: {methods: [%q], path: %q}\n    %s\n", name, method, path, what)
+	if _, err := rules.Parse("draft", []byte("version: 1\nroutes:\n"+rule)); err != nil {
+		fmt.Fprintf(b, "  # %q: no rule can match it\n", name)
+		return
+	}
+	b.WriteString(rule)
 }
 
 // printSeen prints the browser's view, or a hint that there is one.

@@ -14,72 +14,84 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// TestWatch: a browser sees the forms and requests that scripts make, and sends nothing that may change something.
-func TestWatch(t *testing.T) {
-	t.Parallel()
+// watchPage lists what a page that has these contents makes and sends, and returns how many requests that may change something
+// reached its server.
+func watchPage(t *testing.T, page, press string) (out string, err error, changed int64) {
+	t.Helper()
 	testserver.Chromium(t)
-	var changed atomic.Int64
+	var arrived atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			changed.Add(1)
+		if r.Method != http.MethodGet {
+			arrived.Add(1)
 		}
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(`<main id=app></main><form method=post action=/logout></form><script>
+		_, _ = w.Write([]byte(page))
+	}))
+	t.Cleanup(server.Close)
+	rulesFile := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(rulesFile, []byte("version: 1\nroutes:\n  - {name: visits, match: {path: /api/visits}, page: true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told, errs bytes.Buffer
+	err = (&formsFlags{browser: true, press: press}).listForms(t.Context(), &cli.Process{Stdout: &told, Stderr: &errs}, server.URL+"/", rulesFile)
+	return told.String(), err, arrived.Load()
+}
+
+// TestWatch: a browser sees the forms and requests that scripts make, and sends nothing that may change something. Each kind of
+// request is drafted as what protects it.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		page, press string
+		found       string // begins the error
+		says        []string
+		omits       string
+	}{
+		"scripts": {
+			`<main id=app></main><form method=post action=/logout></form><script>
 fetch("/api/visits", { method: "POST" }).catch(() => {});
 app.innerHTML = "<form id=order><input name=amount required><button>Order</button></form>";
 order.onsubmit = (event) => { event.preventDefault(); fetch("/api/orders/17", { method: "POST" }).catch(() => {}); };
-</script>`))
-	}))
-	t.Cleanup(server.Close)
-	rulesFile := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(rulesFile, []byte("version: 1\nroutes:\n  - {name: visits, match: {path: /api/visits}, page: true}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out, told bytes.Buffer
-	p := &cli.Process{Stdout: &out, Stderr: &told}
-	err := (&formsFlags{browser: true, press: "#order button"}).listForms(t.Context(), p, server.URL+"/", rulesFile)
-	if err == nil || !strings.HasPrefix(err.Error(), "2 of the forms and requests") {
-		t.Errorf("got %v", err)
-	}
-	for _, says := range []string{
-		"GET\t/\treads\t-\t-\tmade by a script\n", "POST\t/logout\tunprotected\t", "POST\t/api/visits\tprotected\tvisits\tload\n",
-		"POST\t/api/orders/17\tunprotected\t-\tpress\n", "match: {methods: [POST], path: \"/api/orders/{id}\"}\n    page: true\n", "path: \"/logout\"}\n    form: true\n",
+</script>`,
+			"#order button", "2 of the forms and requests", []string{
+				"GET\t/\treads\t-\t-\tmade by a script\n", "POST\t/logout\tunprotected\t", "POST\t/api/visits\tprotected\tvisits\tload\n",
+				"POST\t/api/orders/17\tunprotected\t-\tpress\n", "match: {methods: [\"POST\"], path: \"/api/orders/{id}\"}\n    page: true\n", "path: \"/logout\"}\n    form: true\n",
+			}, "match it",
+		},
+		"a new tab": {
+			`<form method=post action=/orders target=_blank><button>Order</button></form>`, "button", "2 of the forms and requests",
+			[]string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"}, "page: true",
+		},
+		"a form that a script sends": {
+			`<button onclick="const f = document.createElement('form'); f.method = 'post'; f.action = '/orders'; document.body.append(f); f.submit()">Order</button>`, "button",
+			"", []string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"}, "page: true",
+		},
+		"a beacon": {
+			`<script>navigator.sendBeacon("/stats", "a"); fetch("/api/visits", { method: "POST" }).catch(() => {})</script>`, "",
+			"-", []string{"POST\t/stats\treports\t-\tload\n"}, "match:",
+		},
+		"what no rule can match": {
+			`<script>fetch("/a//b", { method: "POST" }).catch(() => {}); fetch("/c", { method: "patch" }).catch(() => {})</script>`, "",
+			"2 of the forms and requests", []string{"  # \"POST /a//b\": no rule can match it\n"}, "path: \"/a//b\"",
+		},
 	} {
-		if !strings.Contains(out.String(), says) {
-			t.Errorf("%q is not in\n%s", says, out.String())
-		}
-	}
-	if n := changed.Load(); n != 0 {
-		t.Errorf("%d requests that may change something reached the server", n)
-	}
-}
-
-// TestWatchNewTab: the request of a form in a new tab is stopped as well, and reported.
-func TestWatchNewTab(t *testing.T) {
-	t.Parallel()
-	testserver.Chromium(t)
-	var changed atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			changed.Add(1)
-		}
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(`<form method=post action=/orders target=_blank><button>Order</button></form>`))
-	}))
-	t.Cleanup(server.Close)
-	rulesFile := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(rulesFile, []byte("version: 1\nroutes:\n  - {name: visits, match: {path: /api/visits}, page: true}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out, told bytes.Buffer
-	p := &cli.Process{Stdout: &out, Stderr: &told}
-	if err := (&formsFlags{browser: true, press: "button"}).listForms(t.Context(), p, server.URL+"/", rulesFile); err == nil {
-		t.Error("an unprotected form was not found")
-	}
-	if says := "POST\t/orders\tunprotected\t-\tpress\n"; !strings.Contains(out.String(), says) {
-		t.Errorf("%q is not in\n%s", says, out.String())
-	}
-	if n := changed.Load(); n != 0 {
-		t.Errorf("%d requests that may change something reached the server", n)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err, changed := watchPage(t, c.page, c.press)
+			if (err == nil) != (c.found == "-") || err != nil && !strings.HasPrefix(err.Error(), c.found) {
+				t.Errorf("got %v", err)
+			}
+			for _, says := range c.says {
+				if !strings.Contains(out, says) {
+					t.Errorf("%q is not in\n%s", says, out)
+				}
+			}
+			if strings.Contains(out, c.omits) {
+				t.Errorf("%q is in\n%s", c.omits, out)
+			}
+			if changed != 0 {
+				t.Errorf("%d requests that may change something reached the server", changed)
+			}
+		})
 	}
 }
