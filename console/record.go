@@ -102,7 +102,7 @@ func (c *Console) record(k *call, status int) {
 		waiting := c.recentPending(ctx)
 		p.Next = waiting != nil && waiting.Needs > 0
 	}
-	p.Repeats = operatorview.ViewRepeats(c.repeats, &rec)
+	p.Repeats = operatorview.ViewRepeats(ctx, c.repeats, &rec)
 	p.Line = drawTime(&rec, p.Repeats)
 	c.addSteps(ctx, &p, &rec)
 	if !k.session.ReadOnly {

@@ -215,18 +215,18 @@ func TestPolicyInPage(t *testing.T) {
 		header, meta, body string
 		script             string // an attribute of it, "-" for no script
 	}{
-		"self":                    {"", "script-src 'self'", "", "src"},
-		"other things":            {"", "img-src 'none'", "", "src"},
-		"a nonce":                 {"", "script-src 'nonce-x1'", "", `nonce="x1"`},
-		"a nonce, quoted":         {"", "script-src &#39;nonce-x1&#39; &quot;", "", `nonce="x1"`},
-		"the same nonce":          {"script-src 'nonce-x1'", "script-src 'nonce-x1'", "", `nonce="x1"`},
-		"a nonce and self":        {"script-src 'self'", "default-src 'nonce-x1' 'strict-dynamic'", "", `nonce="x1"`},
-		"another nonce":           {"script-src 'nonce-x1'", "script-src 'nonce-x2'", "", "-"},
-		"nothing":                 {"", "default-src 'none'", "", "-"},
-		"hosts":                   {"", "script-src cdn.test", "", "-"},
-		"dynamic without a nonce": {"", "script-src 'self' 'strict-dynamic'", "", "-"},
-		"in the body it does not count":  {"script-src 'nonce-x1'", "img-src *", "script-src 'nonce-x2'", `nonce="x1"`},
-		"in the body, nothing":    {"", "img-src *", "script-src 'none'", "src"},
+		"self":                          {"", "script-src 'self'", "", "src"},
+		"other things":                  {"", "img-src 'none'", "", "src"},
+		"a nonce":                       {"", "script-src 'nonce-x1'", "", `nonce="x1"`},
+		"a nonce, quoted":               {"", "script-src &#39;nonce-x1&#39; &quot;", "", `nonce="x1"`},
+		"the same nonce":                {"script-src 'nonce-x1'", "script-src 'nonce-x1'", "", `nonce="x1"`},
+		"a nonce and self":              {"script-src 'self'", "default-src 'nonce-x1' 'strict-dynamic'", "", `nonce="x1"`},
+		"another nonce":                 {"script-src 'nonce-x1'", "script-src 'nonce-x2'", "", "-"},
+		"nothing":                       {"", "default-src 'none'", "", "-"},
+		"hosts":                         {"", "script-src cdn.test", "", "-"},
+		"dynamic without a nonce":       {"", "script-src 'self' 'strict-dynamic'", "", "-"},
+		"in the body it does not count": {"script-src 'nonce-x1'", "img-src *", "script-src 'nonce-x2'", `nonce="x1"`},
+		"in the body, nothing":          {"", "img-src *", "script-src 'none'", "src"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

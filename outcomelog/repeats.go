@@ -21,7 +21,16 @@ const (
 // concurrent use.
 type Repeats struct {
 	since  time.Time
+	log    RepeatLog // nil for none
 	shards [repeatShards]repeatShard
+}
+
+// RepeatLog keeps the repetitions that several processes have met.
+type RepeatLog interface {
+	// RepeatsOf returns the repetitions of the key with this digest, in hexadecimal.
+	RepeatsOf(ctx context.Context, digest string) (Repetitions, error)
+	// Retention is the time for which they are kept.
+	Retention() time.Duration
 }
 
 // repeatShard has the keys whose digests begin alike.
@@ -128,6 +137,12 @@ func (r *Repeats) shardOf(key string) *repeatShard {
 	return &r.shards[(digit(key[0])*4+digit(key[1])/4)%repeatShards]
 }
 
+// UseLog has [Repeats.Log] return this log, which keeps more than the memory. Call it before any other method.
+func (r *Repeats) UseLog(log RepeatLog) { r.log = log }
+
+// Log returns the log in which the repetitions of all processes are, or nil.
+func (r *Repeats) Log() RepeatLog { return r.log }
+
 // Since returns when this memory began.
 func (r *Repeats) Since() time.Time { return r.since }
 
@@ -153,10 +168,30 @@ func (r *Repeats) Of(digest string) (all Repetitions) {
 	s := r.shardOf(digest)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.keys[digest]
-	if of == nil {
-		return all
+	if of := s.keys[digest]; of != nil {
+		all = of.all()
 	}
+	return all
+}
+
+// After returns the keys that were repeated at t or later, with all of their repetitions.
+func (r *Repeats) After(t time.Time) map[string]Repetitions {
+	found := map[string]Repetitions{}
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		for of := s.newest; of != nil && of.last() >= t.UnixMilli(); of = of.older {
+			found[of.key] = of.all()
+		}
+		s.mu.Unlock()
+	}
+	return found
+}
+
+// last is the time of the last repetition.
+func (of *repeated) last() int64 { return of.recent[(of.used-1)%repeatsShown].at }
+
+func (of *repeated) all() (all Repetitions) {
 	all.First, all.Counts = time.UnixMilli(of.first).UTC(), map[Outcome]int{}
 	for i, n := range of.counts {
 		if n > 0 {

@@ -30,6 +30,10 @@ func Of(c *gateway.Config, o Options) func(gateway.View) (gateway.Operators, err
 		if o.Prometheus != "" && !console.IsLink(o.Prometheus) {
 			return gateway.Operators{}, fmt.Errorf("gateway: Prometheus at %q is not the URL of a page (write it like https://prometheus.example/graph)", o.Prometheus)
 		}
+		kept, _ := c.OutcomeLog.(*archive.Archive) // only an archive can be searched
+		if kept != nil {
+			kept.KeepRepeats(v.Repeats)
+		}
 		api, err := adminapi.New(v.Guard, &adminapi.Options{Tokens: o.Tokens, Logger: c.Logger, Repeats: v.Repeats})
 		if err != nil {
 			return gateway.Operators{}, fmt.Errorf("gateway: admin tokens: %w", err)
@@ -39,7 +43,6 @@ func Of(c *gateway.Config, o Options) func(gateway.View) (gateway.Operators, err
 		}
 		warnInTheClear(c)
 		history := console.NewHistory(console.CountsOf(v.Metrics))
-		kept, _ := c.OutcomeLog.(*archive.Archive) // only an archive can be searched
 		pages, err := console.New(v.Guard, console.Options{
 			API: api, Logger: c.Logger, History: history, Repeats: v.Repeats, LiveClaims: c.Guard.LiveClaims, Prometheus: o.Prometheus, Done: v.Ended,
 			OutcomeLog: kept, Routes: routes(v.Routes), Scripts: console.ScriptCountsOf(v.Metrics), Rules: c.Rules, Settings: settings(v.Settings, &o),

@@ -70,7 +70,7 @@ func (a *API) show(ctx context.Context, c *call) (any, error) {
 		return nil, fmt.Errorf("look up record: %w", err)
 	}
 	one := a.view(&rec)
-	one.Repeats = operatorview.ViewRepeats(a.repeats, &rec)
+	one.Repeats = operatorview.ViewRepeats(ctx, a.repeats, &rec)
 	return one, nil
 }
 

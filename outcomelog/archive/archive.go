@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +69,13 @@ type Archive struct {
 	stop    chan struct{} // closed by Close
 	done    chan struct{} // closed when the writer has ended
 	close   sync.Once
+
+	writer  int64 // tells the repetitions of several processes apart
+	repeats atomic.Pointer[outcomelog.Repeats]
+
+	writing   sync.Mutex // guards the fields below
+	written   time.Time  // repetitions before it are
+	unwritten bool       // the last write of repetitions failed
 }
 
 // arrived is an event that waits for the writer.
@@ -91,7 +99,7 @@ func Open(ctx context.Context, db *sql.DB, o *Options) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: open: %w", dialect.Discreet(err))
 	}
-	a := &Archive{table: newTable(db, d, opts.Table), opts: opts, stop: make(chan struct{}), done: make(chan struct{})}
+	a := &Archive{table: newTable(db, d, opts.Table), opts: opts, stop: make(chan struct{}), done: make(chan struct{}), writer: rand.Int64()} //nolint:gosec // not a secret.
 	if err := a.prepare(ctx, opts.ReadOnly); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -354,4 +355,86 @@ func TestFloodStaysBounded(t *testing.T) {
 	if rows > archive.QueueEvents/2 {
 		t.Errorf("%d rows are left of %d, want few more than 10", rows, last)
 	}
+}
+
+// repeated meets repetitions of a created key.
+func repeated(tb testing.TB, memory *outcomelog.Repeats, number int, outcomes ...outcomelog.Outcome) {
+	tb.Helper()
+	for _, outcome := range outcomes {
+		e := created(number)
+		e.Outcome, e.Status = outcome, 201
+		memory.Keep(tb.Context(), e)
+	}
+}
+
+// TestRepeats: what several processes have met of a key is joined, a process that forgets a key and meets it again counts on, and
+// nothing is counted twice.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		digest := created(7).Key
+		for range 2 { // processes, one after the other
+			a, memory := open(t, d.DB, nil), outcomelog.NewRepeats()
+			a.KeepRepeats(memory)
+			repeated(t, memory, 7, outcomelog.Replayed, outcomelog.Replayed, outcomelog.InFlight)
+			archive.WriteRepeats(t.Context(), a)
+			repeated(t, memory, 7, outcomelog.Mismatch)
+			archive.WriteRepeats(t.Context(), a)
+			archive.WriteRepeats(t.Context(), a)
+			claimtest.NoError(t, a.Close())
+		}
+		last, memory := open(t, d.DB, nil), outcomelog.NewRepeats()
+		last.KeepRepeats(memory)
+		for range 2 {
+			repeated(t, memory, 7, slices.Repeat([]outcomelog.Outcome{outcomelog.Unknown}, 15)...)
+			archive.WriteRepeats(t.Context(), last)
+		}
+		repeated(t, memory, 7, outcomelog.Unknown) // in memory alone
+		got, err := last.RepeatsOf(t.Context(), digest)
+		claimtest.NoError(t, err)
+		want := map[outcomelog.Outcome]int{outcomelog.Replayed: 4, outcomelog.InFlight: 2, outcomelog.Mismatch: 2, outcomelog.Unknown: 31}
+		if diff := cmp.Diff(want, got.Counts); diff != "" {
+			t.Errorf("counts (-want +got):\n%s", diff)
+		}
+		if len(got.Recent) != 20 || got.Recent[0].Outcome != outcomelog.Unknown || !got.Last.Equal(got.Recent[0].At) || got.First.After(got.Recent[19].At) {
+			t.Errorf("got %d of them, the first at %v, the last at %v: %v", len(got.Recent), got.First, got.Last, got.Recent)
+		}
+		none, err := last.RepeatsOf(t.Context(), created(8).Key)
+		if err != nil || len(none.Counts) != 0 || !none.First.IsZero() {
+			t.Errorf("of a key that was not repeated: %+v, %v", none, err)
+		}
+	})
+}
+
+// TestForgetRepeats: what is too old goes, and the oldest beyond the bound.
+func TestForgetRepeats(t *testing.T) {
+	t.Parallel()
+	databases.Each(t, func(t *testing.T, d *databases.Database) {
+		a, memory := open(t, d.DB, nil), outcomelog.NewRepeats()
+		a.KeepRepeats(memory)
+		for number := range 5 {
+			repeated(t, memory, number, outcomelog.Replayed)
+		}
+		claimtest.NoError(t, a.Close()) // writes them
+		for number := range 5 {
+			_, err := d.DB.ExecContext(t.Context(), fmt.Sprintf("UPDATE semel_outcome_repeat SET last_ms = last_ms - %d WHERE intent = '%s'", (10-number)*60_000, created(number).Key))
+			claimtest.NoError(t, err)
+		}
+		_, err := d.DB.ExecContext(t.Context(), fmt.Sprintf("UPDATE semel_outcome_repeat SET last_ms = last_ms - 3600000 WHERE intent = '%s'", created(4).Key))
+		claimtest.NoError(t, err)
+		archive.ForgetRepeats(t.Context(), open(t, d.DB, &archive.Options{MaxRows: 60, Retention: time.Hour})) // three keys
+		var kept []string
+		rows, err := d.DB.QueryContext(t.Context(), "SELECT intent FROM semel_outcome_repeat ORDER BY intent")
+		claimtest.NoError(t, err)
+		defer rows.Close() //nolint:errcheck // only read.
+		for rows.Next() {
+			var one string
+			claimtest.NoError(t, rows.Scan(&one))
+			kept = append(kept, one)
+		}
+		claimtest.NoError(t, rows.Err())
+		if diff := cmp.Diff([]string{created(2).Key, created(3).Key}, kept); diff != "" {
+			t.Errorf("kept (-want +got):\n%s", diff)
+		}
+	})
 }

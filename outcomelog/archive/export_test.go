@@ -11,6 +11,12 @@ import (
 // Forget removes what is too old or too much.
 func Forget(ctx context.Context, a *Archive) { a.forget(ctx, forgetSteps) }
 
+// WriteRepeats writes the keys that were repeated since the last time.
+func WriteRepeats(ctx context.Context, a *Archive) { a.writeRepeats(ctx) }
+
+// ForgetRepeats removes repetitions that are too old or too many.
+func ForgetRepeats(ctx context.Context, a *Archive) { a.forgetRepeats(ctx) }
+
 // Insert writes events as a batch of this number.
 func Insert(ctx context.Context, a *Archive, number int64, repeated bool, events ...outcomelog.Event) error {
 	batch := make([]arrived, len(events))

@@ -31,7 +31,7 @@ func newTable(db *sql.DB, d dialect.Dialect, name string) table {
 	_, bare := cutSchema(name)
 	return table{db: db, dialect: d, name: name, replacer: strings.NewReplacer(
 		"{{table}}", d.QuotePath(name), "{{migration}}", d.QuotePath(name+"_migration"), "{{now}}", d.Now(),
-		"{{by_intent}}", d.Quote(bare+"_by_intent"), "{{by_made}}", d.Quote(bare+"_by_made"), "{{by_batch}}", d.Quote(bare+"_by_batch"),
+		"{{repeat}}", d.QuotePath(name+"_repeat"), "{{by_last}}", d.Quote(bare+"_by_last"), "{{by_intent}}", d.Quote(bare+"_by_intent"), "{{by_made}}", d.Quote(bare+"_by_made"), "{{by_batch}}", d.Quote(bare+"_by_batch"),
 	)}
 }
 
@@ -85,8 +85,8 @@ func (t *table) remedy(err error) string {
 	if r, ok := dialect.Refused(err); !ok || r.State != privilege && r.Number != tableDenied && r.Number != databaseDenied {
 		return ""
 	}
-	return fmt.Sprintf(" (open the log once as the user that runs migrations, which makes the tables, then grant this one SELECT, INSERT and DELETE on %s and SELECT on %s_migration)",
-		t.name, t.name)
+	return fmt.Sprintf(" (open the log once as the user that runs migrations, which makes the tables, then grant this one SELECT, INSERT, UPDATE and DELETE on %[1]s and %[1]s_repeat, and SELECT on %[1]s_migration)",
+		t.name)
 }
 
 // version returns the schema of the tables, 0 where there are none.

@@ -47,6 +47,8 @@ func (a *Archive) run() {
 	}()
 	forget := time.NewTicker(forgetEvery)
 	defer forget.Stop()
+	repeats := time.NewTicker(repeatsEvery)
+	defer repeats.Stop()
 	batch := make([]arrived, 0, batchEvents)
 	written := 0 // since rows were forgotten
 	for {
@@ -60,10 +62,14 @@ func (a *Archive) run() {
 			}
 		case <-forget.C:
 			a.forget(ctx, forgetSteps)
+			a.forgetRepeats(ctx)
+		case <-repeats.C:
+			a.writeRepeats(ctx)
 		case <-a.stop:
 			for batch = a.gather(batch[:0]); len(batch) > 0; batch = a.gather(batch[:0]) {
 				a.write(ctx, batch)
 			}
+			a.writeRepeats(ctx)
 			return
 		}
 	}

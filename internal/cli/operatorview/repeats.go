@@ -2,7 +2,9 @@ package operatorview
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/outcomelog"
@@ -10,8 +12,8 @@ import (
 
 // Repeats are the repetitions of a record in JSON. Its fields are a contract, like the ones of [Record].
 type Repeats struct {
-	Source string        `json:"source"`          // memory: of one process
-	Since  string        `json:"since"`           // when that began
+	Source string        `json:"source"`          // memory: of one process; outcome-log: of all
+	Since  string        `json:"since"`           // when the memory began, or the retention of the log
 	First  string        `json:"first,omitempty"` // empty where there are none
 	Last   string        `json:"last,omitempty"`
 	Total  int           `json:"total"`
@@ -32,13 +34,29 @@ type Repeat struct {
 	Status  int    `json:"status,omitempty"` // of the answer
 }
 
-// ViewRepeats returns the repetitions of a record as JSON shows them; nil of a nil memory, which meets none.
-func ViewRepeats(memory *outcomelog.Repeats, rec *semel.Record) *Repeats {
+// The sources of repetitions.
+const (
+	fromMemory = "memory"
+	fromLog    = "outcome-log"
+)
+
+// FromLog reports whether all processes are in it.
+func (v *Repeats) FromLog() bool { return v.Source == fromLog }
+
+// ViewRepeats returns the repetitions of a record as JSON shows them; nil of a nil memory, which meets none. Where the outcome log
+// cannot be read, they are those of the memory.
+func ViewRepeats(ctx context.Context, memory *outcomelog.Repeats, rec *semel.Record) *Repeats {
 	if memory == nil {
 		return nil
 	}
-	of := memory.Of(rec.Digest.String())
-	v := &Repeats{Source: "memory", Since: Time(memory.Since()), First: Time(of.First), Last: Time(of.Last), Counts: []RepeatCount{}, Recent: []Repeat{}}
+	digest := rec.Digest.String()
+	of, source, since := memory.Of(digest), fromMemory, memory.Since()
+	if log := memory.Log(); log != nil {
+		if all, err := log.RepeatsOf(ctx, digest); err == nil {
+			of, source, since = all, fromLog, time.Now().Add(-log.Retention())
+		}
+	}
+	v := &Repeats{Source: source, Since: Time(since), First: Time(of.First), Last: Time(of.Last), Counts: []RepeatCount{}, Recent: []Repeat{}}
 	for outcome, n := range of.Counts {
 		v.Counts = append(v.Counts, RepeatCount{string(outcome), n})
 		v.Total += n

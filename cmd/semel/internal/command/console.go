@@ -20,6 +20,7 @@ import (
 	"github.com/semel-dev/semel/internal/cli/openstore"
 	"github.com/semel-dev/semel/internal/dialect"
 	"github.com/semel-dev/semel/outbox"
+	"github.com/semel-dev/semel/outcomelog"
 	"github.com/semel-dev/semel/outcomelog/archive"
 	"github.com/semel-dev/semel/rules"
 	"github.com/semel-dev/semel/schema/dedupe"
@@ -107,9 +108,6 @@ func (f *consoleFlags) servePages(ctx context.Context, p *cli.Process) error {
 
 // serveStore opens what the pages show, and serves them.
 func (f *consoleFlags) serveStore(ctx context.Context, logger *slog.Logger, l *ledger, o console.Options, tokens []adminapi.Token) (err error) {
-	if o.API, err = adminapi.New(l.guard, &adminapi.Options{Tokens: tokens, Logger: logger}); err != nil {
-		return cli.Usage(err)
-	}
 	if o.Database, err = f.database(ctx); err != nil {
 		return err
 	}
@@ -120,9 +118,13 @@ func (f *consoleFlags) serveStore(ctx context.Context, logger *slog.Logger, l *l
 	switch {
 	case err == nil:
 		defer func() { _ = log.Close() }() // as above
-		o.OutcomeLog = log.Archive
+		o.OutcomeLog, o.Repeats = log.Archive, outcomelog.NewRepeats()
+		o.OutcomeLog.KeepRepeats(o.Repeats)
 	case !errors.Is(err, archive.ErrNone) && !errors.Is(err, openstore.ErrNoTables):
 		return outcomeLogError(err)
+	}
+	if o.API, err = adminapi.New(l.guard, &adminapi.Options{Tokens: tokens, Logger: logger, Repeats: o.Repeats}); err != nil {
+		return cli.Usage(err)
 	}
 	pages, err := console.New(l.guard, o) //nolint:contextcheck // requests bring theirs.
 	if err != nil {

@@ -119,7 +119,7 @@ var pages = map[string]string{
 	"a comment that ends in a bang":     `<!-- <form> --!><form>{F}`,
 	"a comment that does not":           `<!-- --! > <form> --!- <form> --!-><form> --!--><form>{F}`,
 	"a comment in a comment":            `<!-- <!-- <form> --><form>{F}`,
-	"a broken comment":            `<!- <form> <form>{F}</form><!-><form>{F}`,
+	"a broken comment":                  `<!- <form> <form>{F}</form><!-><form>{F}`,
 	"a bogus comment":                   `<? <form> <form>{F}</form></ <form> <form>{F}</form><!x "<form> <form>{F}</form></3><form>{F}`,
 	"a doctype":                         `<!DOCTYPE html PUBLIC "<form" 'x><form>{F}`,
 	"an end tag without a name":         `</><form>{F}`,
