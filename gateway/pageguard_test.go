@@ -261,7 +261,8 @@ func TestPageGuardPages(t *testing.T) {
 		method, coding, body string
 		header               http.Header
 		status               int
-		flush                int // so many bytes go out first
+		flush                int  // so many bytes go out first
+		early                bool // the header goes out first
 		scripted             bool
 		private              bool // the header goes out before the head is known
 	}{
@@ -273,6 +274,7 @@ func TestPageGuardPages(t *testing.T) {
 		"a long head":      {body: late, scripted: true, private: true},
 		"flushed":          {body: page, flush: len("<html><head>"), scripted: true},
 		"flushed after":    {body: page, flush: len("<html><head></head>"), scripted: true},
+		"flushed early":    {body: page, early: true, scripted: true},
 		"not found":        {body: page, status: http.StatusNotFound, scripted: true},
 		"answer to a POST": {method: http.MethodPost, body: page, scripted: true},
 		"no-transform":     {body: page, header: http.Header{"Cache-Control": {"no-transform"}}},
@@ -301,10 +303,13 @@ func TestPageGuardPages(t *testing.T) {
 					h.Set("Content-Encoding", c.coding)
 				}
 				maps.Copy(h, c.header)
-				if c.flush == 0 && sent != "" {
+				if c.flush == 0 && !c.early && sent != "" {
 					h.Set("Content-Length", fmt.Sprint(len(sent)))
 				}
 				w.WriteHeader(status)
+				if c.early {
+					_ = http.NewResponseController(w).Flush()
+				}
 				_, _ = io.WriteString(w, sent[:c.flush])
 				if c.flush > 0 {
 					_ = http.NewResponseController(w).Flush()

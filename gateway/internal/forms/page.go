@@ -372,6 +372,9 @@ func (p *pageWriter) FlushError() error {
 		}
 		return p.FlushError()
 	case pageHolding:
+		if p.taken == 0 { // the header waits for the first bytes, which may tell that the page is the same for all readers
+			return nil
+		}
 		if err := p.commit(); err != nil {
 			return err
 		}
