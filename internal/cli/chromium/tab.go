@@ -140,7 +140,8 @@ func (t *Tab) handle(e *event) {
 			t.page = Page{of.Response.URL, of.Response.Status, headerOf(of.Response.Headers)}
 		}
 	case "Network.requestWillBeSent":
-		if !slices.Contains([]string{"EventSource", "WebSocket", "Ping"}, of.Type) { // these end late, and no page waits for them
+		late := slices.Contains([]string{"EventSource", "WebSocket", "Ping"}, of.Type) // no page waits for these
+		if !late && of.LoaderID != "" {                                                // without a loader it is a worker's, and ends in its session
 			t.underWay[of.RequestID], t.since = loading{time.Now(), of.Type == "Fetch" || of.Type == "XHR"}, time.Now()
 		}
 	case "Network.loadingFinished", "Network.loadingFailed":
