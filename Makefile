@@ -88,8 +88,9 @@ bench-overload: ## ever more callers through the gateway on every store: the rat
 bench-scale: ## what an intent costs on every store: processor time and bytes
 	@scripts/prepare --on-disk --only 'postgresql mariadb redis' go run -buildvcs=true ./proof/bench -only '^scale$$'
 
-races: ## races and kills at length: every guard with sixteen callers for each of thousands of keys, dedupe killed at every statement, flows killed a thousand times, logs cut short
+races: ## races and kills at length: every guard with sixteen callers for each of thousands of keys, dedupe killed at every statement, flows killed a thousand times, logs cut short; the adapters with the race detector
 	@scripts/prepare --only 'postgresql mariadb redis' env SEMEL_LONG=races go test -tags long -count 1 -timeout 60m -run 'Race|Kill|Writers|Random|PowerCut' ./dbguard/... ./schema/dedupe ./flow ./store/logstore
+	@scripts/prepare --only 'postgresql mariadb redis rabbitmq' bash -ec 'for module in adapters/* store/natsstore; do (cd $$module && go test -race -count 1 ./...); done'
 
 prove: ## kills processes and databases, cuts connections and moves clocks for FOR (1m), and judges every answer (SCENARIOS=regexp; soak/postgres with FOR=1h: nothing may grow)
 	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./proof/prove -for $(FOR) -only '$(SCENARIOS)'

@@ -25,6 +25,7 @@ type pending struct {
 	Examined int    // records that were looked at
 	Oldest   string // since when the oldest of Needs is unknown
 	Digest   string // of that one
+	Message  string // the digest of the oldest message
 }
 
 // countPending counts the records that wait for an operator, and keeps the result for the navigation.
@@ -36,6 +37,7 @@ func (c *Console) countPending(ctx context.Context) (*pending, error) {
 		}
 		if kindOf(rec) == ofMessage {
 			p.Messages++
+			p.Message = rec.Digest.String()
 		}
 		if needs(rec) {
 			p.Needs++

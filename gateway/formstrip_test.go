@@ -51,7 +51,7 @@ func TestStripEverywhere(t *testing.T) {
 			"long, with it last":      {form, "a=" + long + "&_semel=" + token, "a=" + long + strings.Repeat("&", len("&_semel=")+len(token)), false, false},
 			"multipart":               {"multipart/form-data; boundary=b", multi, stripped, false, false},
 			"plain":                   {text, "a=1\r\n_semel=" + token + "\r\nb=2\r\n", "a=1\r\nb=2\r\n", false, false},
-			"JSON is no form":         {json, `{"_semel":"` + token + `"}`, `{"_semel":"` + token + `"}`, false, false},
+			"JSON stays":              {json, `{"_semel":"` + token + `"}`, `{"_semel":"` + token + `"}`, false, false},
 			"a form in a coding":      {form + ";coded", "_semel=" + token, "_semel=" + token, false, false},
 			"an empty form":           {form, "", "", false, false},
 			"a form that is nonsense": {form, "%zz&=&&;\x00", "%zz&=&&;\x00", false, false},

@@ -251,7 +251,7 @@ func asset(name string) ([]byte, error) {
 	return file.Content, nil
 }
 
-// TestPageGuardPages: coded, long, streamed and unreadable pages, and answers that are no pages.
+// TestPageGuardPages: coded, long, streamed and unreadable pages, and other answers.
 func TestPageGuardPages(t *testing.T) {
 	t.Parallel()
 	const page = `<html><head></head><body>a</body></html>`

@@ -51,7 +51,7 @@ type Finding struct {
 	Rule         string // the reason in one word, as in docs/lint.md
 	Why          string // the reason in one sentence
 	Guard        string // what would make it safe; empty where nothing is known
-	Fix          *Fix   // the guard as a change of the file; nil where the guard is no such change, and in Go
+	Fix          *Fix   // the guard as a change of the file; nil where no change of the file adds the guard, and in Go
 	Assumes      []string
 	// Fingerprint names the finding whatever its line: 16 hexadecimal digits of its rule and its
 	// statement without comments and line breaks.

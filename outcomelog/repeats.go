@@ -20,17 +20,11 @@ const (
 // there were of each outcome, the first, and the last 20. It is in memory and ends with the process. Make one with [NewRepeats]. It is safe for
 // concurrent use.
 type Repeats struct {
-	since  time.Time
-	log    RepeatLog // nil for none
-	shards [repeatShards]repeatShard
-}
-
-// RepeatLog keeps the repetitions that several processes have met.
-type RepeatLog interface {
-	// RepeatsOf returns the repetitions of the key with this digest, in hexadecimal.
-	RepeatsOf(ctx context.Context, digest string) (Repetitions, error)
-	// Retention is the time for which they are kept.
-	Retention() time.Duration
+	since time.Time
+	// logged reads the repetitions that all processes have kept, for retention; nil for none.
+	logged    func(ctx context.Context, digest string) (Repetitions, error)
+	retention time.Duration
+	shards    [repeatShards]repeatShard
 }
 
 // repeatShard has the keys whose digests begin alike.
@@ -137,14 +131,21 @@ func (r *Repeats) shardOf(key string) *repeatShard {
 	return &r.shards[(digit(key[0])*4+digit(key[1])/4)%repeatShards]
 }
 
-// UseLog has [Repeats.Log] return this log, which keeps more than the memory. Call it before any other method.
-func (r *Repeats) UseLog(log RepeatLog) { r.log = log }
+// UseLog has [Repeats.All] read a log that keeps the repetitions of all processes for retention. Call it before any other method.
+func (r *Repeats) UseLog(read func(ctx context.Context, digest string) (Repetitions, error), retention time.Duration) {
+	r.logged, r.retention = read, retention
+}
 
-// Log returns the log in which the repetitions of all processes are, or nil.
-func (r *Repeats) Log() RepeatLog { return r.log }
-
-// Since returns when this memory began.
-func (r *Repeats) Since() time.Time { return r.since }
+// All returns the repetitions of the key with this digest, in hexadecimal, since when they are known, and whether they are those of
+// all processes: of the log, if there is one that answers, else of this memory.
+func (r *Repeats) All(ctx context.Context, digest string) (all Repetitions, since time.Time, ofAll bool) {
+	if r.logged != nil {
+		if all, err := r.logged(ctx, digest); err == nil {
+			return all, time.Now().Add(-r.retention), true
+		}
+	}
+	return r.Of(digest), r.since, false
+}
 
 // Repetitions belong to one key. The zero Repetitions has none.
 type Repetitions struct {

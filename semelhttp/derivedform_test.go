@@ -10,7 +10,7 @@ import (
 )
 
 // TestDerivedFromOddForms: a form that browsers and applications understand is
-// protected, and a body that is no form passes, as no key was required.
+// protected, and a body of another type passes, as no key was required.
 func TestDerivedFromOddForms(t *testing.T) {
 	t.Parallel()
 	const form = "application/x-www-form-urlencoded"

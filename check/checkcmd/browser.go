@@ -88,7 +88,7 @@ func (f *checkFlags) runBrowser(ctx context.Context, cmd *cobra.Command, p *cli.
 	if f.output.json {
 		print = func(w io.Writer, r *gutcheck.Report) error { return json.NewEncoder(w).Encode(r) }
 	}
-	if said := print(p.Stdout, report); said != nil || err != nil { // what was found until then is told as well
+	if said := print(p.Stdout, report); said != nil || err != nil { // what was found until then is printed as well
 		return errors.Join(browserError(err), said)
 	}
 	if !report.Fine() {

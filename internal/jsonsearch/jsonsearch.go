@@ -45,7 +45,7 @@ func Is(header http.Header) (bool, error) {
 	return true, CheckCharset(parameters["charset"])
 }
 
-// CheckCharset refuses a charset other than UTF-8 and its subset ASCII; "" stands for no charset.
+// CheckCharset refuses a charset other than UTF-8 and its subset ASCII; "" is a missing charset.
 func CheckCharset(charset string) error {
 	switch strings.ToLower(charset) {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":

@@ -42,7 +42,7 @@ type recent struct {
 // KeepRepeats keeps the repetitions in a process's memory as well: every five seconds, those of the keys that were repeated since.
 // The memory then answers with what all processes have kept. Call it once, after [Open] and before the memory is used.
 func (a *Archive) KeepRepeats(memory *outcomelog.Repeats) {
-	memory.UseLog(a)
+	memory.UseLog(a.RepeatsOf, a.Retention())
 	a.repeats.Store(memory)
 }
 

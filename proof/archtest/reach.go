@@ -18,12 +18,12 @@ type Reach struct {
 // Reaches returns the bounds.
 func Reaches() []Reach {
 	return []Reach{
-		{"adapters/caddy", 63_269},
+		{"adapters/caddy", 63_303},
 		{"check", 18_334},
-		{"dbguard", 19_810},
-		{"gateway", 40_499},
+		{"dbguard", 19_846},
+		{"gateway", 40_533},
 		{"lint", 23_435},
-		{"semelhttp", 16_542},
+		{"semelhttp", 16_578},
 	}
 }
 

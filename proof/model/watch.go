@@ -3,7 +3,7 @@ package main
 import "github.com/semel-dev/semel/internal/transition"
 
 // breach is a promise of docs/guarantees.md that a step breaks. The zero
-// breach is no breach.
+// breach says that the step breaks none.
 type breach struct {
 	promise int
 	says    string

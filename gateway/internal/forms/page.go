@@ -374,18 +374,16 @@ func (p *pageWriter) FlushError() error {
 	case pageHolding:
 		if p.taken == 0 { // the header waits for the first bytes, which may tell that the page is the same for all readers
 			return nil
-		}
-		if err := p.commit(); err != nil {
+		} else if err := p.commit(); err != nil {
 			return err
 		}
 	case pageRewriting, pagePassing, pageUndecided:
 	}
+	var err error
 	if p.encoder != nil {
-		if err := p.encoder.Flush(); err != nil {
-			return err
-		}
+		err = p.encoder.Flush()
 	}
-	return http.NewResponseController(p.ResponseWriter).Flush()
+	return cmp.Or(err, http.NewResponseController(p.ResponseWriter).Flush())
 }
 
 // Flush implements http.Flusher.
@@ -496,8 +494,5 @@ func (p *pageWriter) breakOff() {
 	}
 	_ = p.rewriter.Close()
 	_ = p.drain()
-	if p.encoder != nil {
-		_ = p.encoder.Flush()
-	}
-	_ = http.NewResponseController(p.ResponseWriter).Flush()
+	_ = p.FlushError()
 }

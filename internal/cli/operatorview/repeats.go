@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/semel-dev/semel"
 	"github.com/semel-dev/semel/outcomelog"
@@ -49,12 +48,10 @@ func ViewRepeats(ctx context.Context, memory *outcomelog.Repeats, rec *semel.Rec
 	if memory == nil {
 		return nil
 	}
-	digest := rec.Digest.String()
-	of, source, since := memory.Of(digest), fromMemory, memory.Since()
-	if log := memory.Log(); log != nil {
-		if all, err := log.RepeatsOf(ctx, digest); err == nil {
-			of, source, since = all, fromLog, time.Now().Add(-log.Retention())
-		}
+	of, since, ofAll := memory.All(ctx, rec.Digest.String())
+	source := fromMemory
+	if ofAll {
+		source = fromLog
 	}
 	v := &Repeats{Source: source, Since: Time(since), First: Time(of.First), Last: Time(of.Last), Counts: []RepeatCount{}, Recent: []Repeat{}}
 	for outcome, n := range of.Counts {

@@ -36,7 +36,7 @@ func (t *translator) exprs(nodes []ast.ExprNode) []tree.Expr {
 	return all
 }
 
-// expr translates an expression; nil stands for no expression.
+// expr translates an expression; nil is a missing one.
 func (t *translator) expr(n ast.ExprNode) tree.Expr {
 	switch n := n.(type) {
 	case nil:

@@ -66,7 +66,7 @@ func (t *translator) combine(q *tree.Select, s *pg.SelectStmt) {
 	q.Into = q.Into || q.Left.Into
 }
 
-// limit returns the count of LIMIT; LIMIT ALL is no limit.
+// limit returns the count of LIMIT; LIMIT ALL limits nothing.
 func (t *translator) limit(s *pg.SelectStmt) tree.Expr {
 	if s.GetLimitCount().GetAConst().GetIsnull() {
 		return nil

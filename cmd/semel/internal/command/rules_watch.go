@@ -54,7 +54,7 @@ const (
 	requestReports     gatewayState = "reports"
 )
 
-// requestKind is how a page sends a request.
+// requestKind names the way in which a page sends a request.
 type requestKind string
 
 const (

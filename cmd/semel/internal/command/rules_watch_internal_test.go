@@ -53,26 +53,35 @@ fetch("/api/visits", { method: "POST" }).catch(() => {});
 app.innerHTML = "<form id=order><input name=amount required><button>Order</button></form>";
 order.onsubmit = (event) => { event.preventDefault(); fetch("/api/orders/17", { method: "POST" }).catch(() => {}); };
 </script>`,
-			"#order button", "2 of the forms and requests", []string{
+			"#order button", "2 of the forms and requests",
+			[]string{
 				"GET\t/\treads\t-\t-\tmade by a script\n", "POST\t/logout\tunprotected\t", "POST\t/api/visits\tprotected\tvisits\tload\n",
 				"POST\t/api/orders/17\tunprotected\t-\tpress\n", "match: {methods: [\"POST\"], path: \"/api/orders/{id}\"}\n    page: true\n", "path: \"/logout\"}\n    form: true\n",
-			}, "match it",
+			},
+			"match it",
 		},
 		"a new tab": {
 			`<form method=post action=/orders target=_blank><button>Order</button></form>`, "button", "2 of the forms and requests",
-			[]string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"}, "page: true",
+			[]string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"},
+			"page: true",
 		},
 		"a form that a script sends": {
 			`<button onclick="const f = document.createElement('form'); f.method = 'post'; f.action = '/orders'; document.body.append(f); f.submit()">Order</button>`, "button",
-			"", []string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"}, "page: true",
+			"",
+			[]string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"},
+			"page: true",
 		},
 		"a beacon": {
 			`<script>navigator.sendBeacon("/stats", "a"); fetch("/api/visits", { method: "POST" }).catch(() => {})</script>`, "",
-			"-", []string{"POST\t/stats\treports\t-\tload\n"}, "match:",
+			"-",
+			[]string{"POST\t/stats\treports\t-\tload\n"},
+			"match:",
 		},
 		"what no rule can match": {
 			`<script>fetch("/a//b", { method: "POST" }).catch(() => {}); fetch("/c", { method: "patch" }).catch(() => {})</script>`, "",
-			"2 of the forms and requests", []string{"  # \"POST /a//b\": no rule can match it\n"}, "path: \"/a//b\"",
+			"2 of the forms and requests",
+			[]string{"  # \"POST /a//b\": no rule can match it\n"},
+			"path: \"/a//b\"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

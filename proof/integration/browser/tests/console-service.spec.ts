@@ -24,8 +24,8 @@ test("a message in quarantine is released, and its consumer handles it", { tag: 
   const page = await (await browser.newContext({ viewport: { width: 320, height: 800 } })).newPage();
   const console = await service.console();
   await logIn(page, { console });
-  await page.getByRole("link", { name: "Quarantine" }).click();
-  await page.getByRole("link", { name: "paid-17" }).click();
+  await page.getByRole("link", { name: "Decide on it" }).click();
+  await expect(page.getByRole("main")).toContainText("paid-17");
   await expect(page.locator("dl.facts").first()).toContainText("no such customer");
   await page.getByLabel("Release it").check();
   await page.getByLabel("Reason").fill("she is there now");

@@ -1,7 +1,7 @@
 import { type Browser, expect, type Page, type PlaywrightWorkerArgs } from "@playwright/test";
 import { answers, click, type Shop, shops as test } from "./page-guard.ts";
 
-// Pages that the browser keeps alive, or loads before anybody asks for them. Playwright turns the former off, so each test has a browser of its own.
+// Pages that the browser keeps alive, or loads before a person asks for them. Playwright turns the former off, so each test has a browser of its own.
 
 async function launch(playwright: PlaywrightWorkerArgs["playwright"]): Promise<Browser> {
   return await playwright.chromium.launch({ executablePath: process.env.SEMEL_TEST_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"], ignoreDefaultArgs: ["--disable-back-forward-cache"] });
