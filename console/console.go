@@ -150,6 +150,7 @@ func (c *Console) serves() *http.ServeMux {
 	c.withForm(mux, "/console/records/{digest}", c.record, c.settle)
 	mux.HandleFunc("GET /console/flows", c.known(c.flows))
 	mux.HandleFunc("GET /console/quarantine", c.known(c.quarantine))
+	mux.HandleFunc("GET /console/quarantine/next", c.known(c.nextMessage))
 	c.withForm(mux, "/console/quarantine/{digest}", c.message, c.decideMessage)
 	mux.HandleFunc("GET /console/outbox", c.known(c.outbox))
 	c.withForm(mux, "/console/outbox/held", c.held, c.decideHeld)

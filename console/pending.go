@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/semel-dev/semel"
+	"github.com/semel-dev/semel/inbox"
 	"github.com/semel-dev/semel/internal/cli/operatorview"
 	"github.com/semel-dev/semel/internal/verdict"
 	"github.com/semel-dev/semel/operator"
@@ -25,7 +26,6 @@ type pending struct {
 	Examined int    // records that were looked at
 	Oldest   string // since when the oldest of Needs is unknown
 	Digest   string // of that one
-	Message  string // the digest of the oldest message
 }
 
 // countPending counts the records that wait for an operator, and keeps the result for the navigation.
@@ -37,7 +37,6 @@ func (c *Console) countPending(ctx context.Context) (*pending, error) {
 		}
 		if kindOf(rec) == ofMessage {
 			p.Messages++
-			p.Message = rec.Digest.String()
 		}
 		if needs(rec) {
 			p.Needs++
@@ -133,4 +132,22 @@ func (c *Console) next(k *call) {
 	default:
 		http.Redirect(k.w, k.Request, Path+"records/"+p.Digest, http.StatusSeeOther)
 	}
+}
+
+// nextMessage leads to the message that has waited in quarantine for longest.
+func (c *Console) nextMessage(k *call) {
+	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
+	defer cancel()
+	to := Path + "quarantine"
+	_, err := inbox.List(ctx, c.guard, "", operator.Search{Examine: semel.MaxListExamined}, func(h *inbox.Held) error {
+		if h.Decision == "" { // the newest come first
+			to = Path + "quarantine/" + h.Digest.String()
+		}
+		return nil
+	})
+	if err != nil {
+		c.storeFailed(k, err)
+		return
+	}
+	http.Redirect(k.w, k.Request, to, http.StatusSeeOther)
 }

@@ -81,20 +81,23 @@ func (f *checkFlags) runBrowser(ctx context.Context, cmd *cobra.Command, p *cli.
 	if bar != nil {
 		bar.Stop()
 	}
-	if err != nil && (report == nil || len(report.Results) == 0) {
-		return browserError(err)
+	return f.printBrowser(p, report, browserError(err))
+}
+
+// printBrowser prints what a run has found, which an error may have ended early.
+func (f *checkFlags) printBrowser(p *cli.Process, report *gutcheck.Report, early error) error {
+	if report == nil || early != nil && len(report.Results) == 0 {
+		return early
 	}
-	print := gutcheck.Text
+	text := gutcheck.Text
 	if f.output.json {
-		print = func(w io.Writer, r *gutcheck.Report) error { return json.NewEncoder(w).Encode(r) }
+		text = func(w io.Writer, r *gutcheck.Report) error { return json.NewEncoder(w).Encode(r) }
 	}
-	if said := print(p.Stdout, report); said != nil || err != nil { // what was found until then is printed as well
-		return errors.Join(browserError(err), said)
-	}
-	if !report.Fine() {
+	err := text(p.Stdout, report)
+	if err == nil && early == nil && !report.Fine() {
 		return cli.Found(errors.New(cli.PlainLine(report.Headline())))
 	}
-	return nil
+	return errors.Join(early, err)
 }
 
 // browserConfig reads the flags that a run in a browser shares.
@@ -137,6 +140,9 @@ func (f *checkFlags) browserConfig(ctx context.Context, at string, open *closers
 
 // browserError gives an error its exit code.
 func browserError(err error) error {
+	if err == nil {
+		return nil
+	}
 	if _, ok := errors.AsType[*gutcheck.PremiseError](err); ok {
 		return cli.Found(err)
 	}

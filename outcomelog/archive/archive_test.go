@@ -426,7 +426,7 @@ func TestForgetRepeats(t *testing.T) {
 		var kept []string
 		rows, err := d.DB.QueryContext(t.Context(), "SELECT intent FROM semel_outcome_repeat ORDER BY intent")
 		claimtest.NoError(t, err)
-		defer rows.Close() //nolint:errcheck // only read.
+		defer rows.Close()
 		for rows.Next() {
 			var one string
 			claimtest.NoError(t, rows.Scan(&one))

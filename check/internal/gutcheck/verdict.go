@@ -124,8 +124,17 @@ func (r *run) effects(ctx context.Context, n string, before []int64) (int64, err
 		return -1, nil
 	}
 	waiting.Sleep(ctx, r.lag)
-	began, again := time.Now(), false
-	for {
+	first, err := r.firstEffects(ctx, n, before)
+	if err != nil || first == 0 {
+		return first, err
+	}
+	waiting.Sleep(ctx, max(quiet, r.lag))
+	return r.firstEffects(ctx, n, before)
+}
+
+// firstEffects waits until the counters agree that there were some.
+func (r *run) firstEffects(ctx context.Context, n string, before []int64) (int64, error) {
+	for began := time.Now(); ; {
 		now, err := r.count(ctx, n)
 		if err != nil {
 			return 0, err
@@ -141,11 +150,7 @@ func (r *run) effects(ctx context.Context, n string, before []int64) (int64, err
 			if seen := time.Since(began); seen > step {
 				r.lag = max(r.lag, min(2*seen, r.config.Settle))
 			}
-			if again || !waiting.Sleep(ctx, max(quiet, r.lag)) {
-				return now[0], ctx.Err()
-			}
-			again = true
-			continue
+			return now[0], nil
 		case late && !agree:
 			return 0, fmt.Errorf("the counters disagree: %v", now)
 		case late && now[0] < 0:

@@ -156,7 +156,7 @@ func (f *gatewayFlags) register(cmd *cobra.Command) {
 
 // openAndServe opens the store, and serves until ctx ends and the gateway has drained.
 func (f *gatewayFlags) openAndServe(ctx context.Context, telemetry Telemetry) error {
-	if err := f.read(); err != nil {
+	if err := f.read(); err != nil { //nolint:contextcheck // nothing runs.
 		return err
 	}
 	export, err := f.exporting(telemetry)

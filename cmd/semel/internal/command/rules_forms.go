@@ -253,7 +253,7 @@ func (f *formsFlags) inspect(ctx context.Context, file *rules.File, page *loaded
 		URL: page.request.URL.Redacted(), Forms: []gateway.PageForm{}, scripts: bytes.Contains(bytes.ToLower(page.body), []byte("<script")),
 	}
 	upstream := page.request.URL.Scheme + "://" + page.request.URL.Host
-	err := withDryGateway(&gateway.Config{Upstream: upstream, Rules: file}, func(g *gateway.Gateway) error {
+	err := withDryGateway(&gateway.Config{Upstream: upstream, Rules: file}, func(g *gateway.Gateway) error { //nolint:contextcheck // nothing runs.
 		forms, err := g.PageForms(page.request.WithContext(ctx), page.header, bytes.NewReader(page.body))
 		if err != nil {
 			return cli.Unreachable(fmt.Errorf("%s: %w", cli.PlainLine(report.URL), err))

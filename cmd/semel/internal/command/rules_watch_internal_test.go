@@ -16,7 +16,7 @@ import (
 
 // watchPage lists what a page that has these contents makes and sends, and returns how many requests that may change something
 // reached its server.
-func watchPage(t *testing.T, page, press string) (out string, err error, changed int64) {
+func watchPage(t *testing.T, page, press string) (out string, changed int64, err error) {
 	t.Helper()
 	testserver.Chromium(t)
 	var arrived atomic.Int64
@@ -34,7 +34,7 @@ func watchPage(t *testing.T, page, press string) (out string, err error, changed
 	}
 	var told, errs bytes.Buffer
 	err = (&formsFlags{browser: true, press: press}).listForms(t.Context(), &cli.Process{Stdout: &told, Stderr: &errs}, server.URL+"/", rulesFile)
-	return told.String(), err, arrived.Load()
+	return told.String(), arrived.Load(), err
 }
 
 // TestWatch: a browser sees the forms and requests that scripts make, and sends nothing that may change something. Each kind of
@@ -86,7 +86,7 @@ order.onsubmit = (event) => { event.preventDefault(); fetch("/api/orders/17", { 
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err, changed := watchPage(t, c.page, c.press)
+			out, changed, err := watchPage(t, c.page, c.press)
 			if (err == nil) != (c.found == "-") || err != nil && !strings.HasPrefix(err.Error(), c.found) {
 				t.Errorf("got %v", err)
 			}

@@ -23,8 +23,6 @@ export class Shop {
   before = "";
   after = "";
   headers: Record<string, string> = {};
-  /** The paths of the pages that were asked for. */
-  pages: string[] = [];
 
   /** Passes requests on to the gateway, and those for /bare past it. */
   async carry(gate: string, bare: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -55,7 +53,6 @@ export class Shop {
       return void response.writeHead(200, { "Content-Type": "text/javascript" }).end("onfetch = (event) => event.respondWith(fetch(event.request)); onactivate = (event) => event.waitUntil(clients.claim())");
     }
     if (!/^\/(api|graphql)/.test(pathname)) {
-      this.pages.push(pathname);
       response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", ...this.headers });
       return void response.end(`<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${this.before}</head>
 <body>${this.after}<button>Order</button></body></html>`);
