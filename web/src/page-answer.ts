@@ -21,7 +21,7 @@ const refusal = "semel-problem";
 
 /** Whether an answer is a refusal or a problem document. */
 export function isProblem(said: Headers): boolean {
-  return said.has(refusal) || /^application\/problem\+json\b/i.test(said.get("Content-Type") ?? "");
+  return said.has(refusal) || /^application\/problem\+json/i.test(said.get("Content-Type") ?? "");
 }
 
 /** Judges an answer that has come whole. A problem document that cannot be read says nothing of the wish. */

@@ -23,7 +23,7 @@ function canonical(value: Json): string {
 }
 
 function isObject(value: Json | undefined): value is { [name: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Object(value) === value && !Array.isArray(value);
 }
 
 /** Whether JSON is one GraphQL request or some, none of which changes anything. */
@@ -76,7 +76,7 @@ function actionContent(all: readonly [string, FormDataEntryValue][], values: Jso
 
 function bytesContent(bytes: BufferSource, asked: Asked): Content {
   if (bytes.byteLength > maxBytes) return "large";
-  const text = attempt(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  const text = attempt(() => new TextDecoder("utf8", { fatal: true, ignoreBOM: true }).decode(bytes));
   return text === undefined ? [digestOf(asked, [["bytes", latin1(bytes)]])] : textContent(text, asked);
 }
 
@@ -127,10 +127,10 @@ export function contentOfBody(body: unknown, asked: Asked): Content | Promise<Co
 
 /** The content of the body of a Request. */
 export async function contentOfRequest(request: Request, asked: Asked): Promise<Content> {
-  const type = request.headers.get("Content-Type") ?? "";
+  const type = request.headers.get("Content-Type")!; // null matches nothing
   const read = (request.body ? drained(request.body) : request.blob()).then((blob) => blob ?? "large");
   const bytes = await Promise.race([read, pause(bodyMs).then(() => "stream" as const)]);
   if (typeof bytes === "string") return bytes;
-  if (!/^\s*(multipart\/form-data|application\/x-www-form-urlencoded)/i.test(type)) return contentOfBody(bytes, asked);
+  if (!/form-(data|urlenc)/i.test(type)) return contentOfBody(bytes, asked);
   return contentOfBody(await new Response(bytes, { headers: { "Content-Type": type } }).formData(), asked);
 }

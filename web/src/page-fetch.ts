@@ -9,10 +9,10 @@ const { fetch: native, Request, Headers } = globalThis;
 /** A call of fetch, as it goes out: once, or under the same key again. */
 interface Call {
   asked: Asked;
-  headers: Headers;
-  signal: AbortSignal | null | undefined;
+  headers_: Headers;
+  signal_: AbortSignal | null | undefined;
   /** Sends it; once is for a Request that is not sent again. */
-  send(once?: boolean): Promise<Response>;
+  send_(once?: boolean): Promise<Response>;
 }
 
 /** Calls fetch with a key, if a route wants one; otherwise, and after an error in here, as the application did. */
@@ -34,7 +34,7 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
       return send(true);
     }
     note(asked, headers);
-    const call = { asked, headers, signal: (one ?? own).signal, send };
+    const call = { asked, headers_: headers, signal_: (one ?? own).signal, send_: send };
     const { body, keepalive } = own;
     if (body) own.body = copyOf(body) as BodyInit;
     const content = one && filled ? contentOfRequest(one.clone(), asked) : keepalive ? contentNow(body, asked) : contentOfBody(own.body, asked);
@@ -45,7 +45,7 @@ export function guardedFetch(routes: readonly Route[], self: unknown, args: [Req
 }
 
 function begin(call: Call, content: Content): Promise<Response> {
-  const { asked, headers, send } = call;
+  const { asked, headers_: headers, send_: send } = call;
   try {
     const reading = sentBefore(content[0]!)?.reading_;
     if (reading) return reading.then(() => begin(call, content));
@@ -58,12 +58,12 @@ function begin(call: Call, content: Content): Promise<Response> {
 
 /** Sends, and again while an earlier attempt is still at work and the application waits. */
 function repeated(call: Call, wish: Sent, until: number): Promise<Response> {
-  return call.send().then(async (response) => {
+  return call.send_().then(async (response) => {
     const verdict = verdictOf(response, call.asked.url);
     if (response.status === 409 && isProblem(response.headers)) {
       const said = await verdict.catch(() => undefined);
       const wait = said?.retryAfterMs ?? 1000;
-      if (said?.kind === "in-flight" && performance.now() + wait < until) return pause(wait, call.signal).then(() => repeated(call, wish, until));
+      if (said?.kind === "in-flight" && performance.now() + wait < until) return pause(wait, call.signal_).then(() => repeated(call, wish, until));
     }
     follow(verdict, wish);
     return response;

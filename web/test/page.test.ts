@@ -169,7 +169,7 @@ describe("a page", () => {
   const open = async (): Promise<void> => {
     listeners = [];
     vi.resetModules();
-    Reflect.deleteProperty(globalThis, Symbol.for("semel.page"));
+    Reflect.deleteProperty(globalThis, Symbol.for("semel-page"));
     vi.stubGlobal("fetch", (url: string, init: RequestInit = {}) =>
       new Promise((resolve, reject) => {
         const request = (url as unknown) instanceof Request ? (url as unknown as Request) : undefined;

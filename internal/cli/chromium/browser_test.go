@@ -2,7 +2,7 @@ package chromium_test
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // WebSocket's handshake.
+	"crypto/sha1"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -149,8 +149,8 @@ func TestSocket(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		defer conn.Close()                                                                                  //nolint:errcheck // a text, and no more.
-		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) //nolint:gosec // RFC 6455, section 1.3.
+		defer conn.Close()
+		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) // RFC 6455, section 1.3
 		_, _ = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n\x81\x02hi",
 			base64.StdEncoding.EncodeToString(sum[:]))
 	})
