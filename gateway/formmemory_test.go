@@ -140,8 +140,9 @@ func BenchmarkPage(b *testing.B) {
 		{"Forms", manyForms(10_000, sameAction), false, ""},
 		{"OwnForms", manyForms(10_000, ownAction), false, ""},
 		{"Gzip", manyForms(10_000, sameAction), true, ""},
-		{"ArticleWithScript", article, false, bothRules},
+		{"ArticleWithBoth", article, false, bothRules},
 		{"ArticleWithoutScript", article, false, ""},
+		{"ArticleWithPageScriptAlone", article, false, pageRules},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			show := shown(b, cmp.Or(c.rules, manyRules), c.page, c.packed)

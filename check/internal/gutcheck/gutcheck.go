@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,11 +136,16 @@ func Run(ctx context.Context, c *Config) (report *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, browser.Close()) }()
-	r := &run{config: c, relay: relay, browser: browser, host: at.Host, budget: Requests(), report: &Report{URL: at.Redacted(), Browser: browser.Version(), Counters: []string{}, Results: []Result{}}}
+	r := &run{config: c, relay: relay, browser: browser, host: hostOf(at), budget: Requests(), report: &Report{URL: at.Redacted(), Browser: browser.Version(), Counters: []string{}, Results: []Result{}}}
 	for _, counter := range c.Counters {
 		r.report.Counters = append(r.report.Counters, counter.Name())
 	}
 	return r.report, r.goEvery(ctx)
+}
+
+// hostOf writes a host as browsers do.
+func hostOf(at *url.URL) string {
+	return strings.TrimSuffix(strings.ToLower(at.Host), map[string]string{"http": ":80", "https": ":443"}[at.Scheme])
 }
 
 // goEvery goes every way, with scripts and without.

@@ -3,7 +3,10 @@ package gutcheck
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
+
+	"github.com/semel-dev/semel/internal/must"
 )
 
 // TestBeaconsStay: what does not count goes to no other host either, and takes nothing from the budget.
@@ -40,6 +43,18 @@ func TestBudgetSpent(t *testing.T) {
 		}
 		if s.judge(&result, &way{}, nil); result.Verdict != want {
 			t.Errorf("%d effects: %s, not %s", effects, result.Verdict, want)
+		}
+	}
+}
+
+// TestHostOf: the host that browsers send for an address.
+func TestHostOf(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://LOCALHOST:9000/x": "localhost:9000", "http://a:80": "a", "https://A.example:443/": "a.example", "https://a:80": "a:80", "http://[::1]:80": "[::1]",
+	} {
+		if got := hostOf(must.Get(url.Parse(address))); got != want {
+			t.Errorf("%s: %q, want %q", address, got, want)
 		}
 	}
 }
