@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/must"
@@ -138,6 +139,7 @@ func TestCertificateThatCannotBeServed(t *testing.T) {
 		name string
 		do   func()
 	}{
+		{"expired", func() { certificateUntil(t, r.dir, "server", time.Now().Add(-time.Minute)) }},
 		{"half replaced", func() { put("server.pem") }},
 		{"cut off", func() { noError(t, os.Truncate(r.file("server.key"), 40)) }},
 		{"gone", func() { noError(t, os.Remove(r.file("server.key"))) }},

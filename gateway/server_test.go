@@ -369,10 +369,15 @@ func TestTLS(t *testing.T) {
 // certificate writes a self-signed certificate and its key.
 func certificate(t *testing.T, dir, name string) tls.Certificate {
 	t.Helper()
+	return certificateUntil(t, dir, name, time.Now().Add(time.Hour))
+}
+
+func certificateUntil(t *testing.T, dir, name string, until time.Time) tls.Certificate {
+	t.Helper()
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: until.Add(-2 * time.Hour), NotAfter: until,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}

@@ -71,7 +71,7 @@ func (c *caller) warm() {
 	c.t.Helper()
 	for range 4 {
 		if got := c.send(http.MethodPost, "/warm", "", ""); got.err != nil || got.status != http.StatusCreated {
-			c.t.Fatalf("before: got %+v", got)
+			c.t.Fatalf("before: got %v, %+v", got.err, got)
 		}
 	}
 }
