@@ -66,7 +66,7 @@ func (c *consumer) handler(rows bool, at func(point string)) message.HandlerFunc
 		if rows {
 			exec = sqlitetx.TxFrom(msg.Context()).ExecContext
 		}
-		// A consumer that loses its short lease on a busy machine has its effect all the same.
+		// A consumer that loses its short lease on a busy machine still has its effect.
 		_, err := exec(context.WithoutCancel(msg.Context()), "INSERT INTO effects VALUES (?)", msg.UUID)
 		at("after")
 		return nil, err
