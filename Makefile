@@ -90,7 +90,7 @@ bench-scale: ## what an intent costs on every store: processor time and bytes
 
 races: ## races and kills at length: every guard with sixteen callers for each of thousands of keys, dedupe killed at every statement, flows killed a thousand times, logs cut short; the adapters with the race detector
 	@scripts/prepare --only 'postgresql mariadb redis' env SEMEL_LONG=races go test -tags long -count 1 -timeout 60m -run 'Race|Kill|Writers|Random|PowerCut' ./dbguard/... ./schema/dedupe ./flow ./store/logstore
-	@scripts/prepare --only 'postgresql mariadb redis rabbitmq' bash -ec 'for module in adapters/* store/natsstore; do (cd $$module && go test -race -count 1 ./...); done'
+	@scripts/prepare --only 'postgresql mariadb redis rabbitmq nats' bash -ec 'for module in adapters/* store/natsstore; do (cd $$module && go test -race -count 1 ./...); done'
 
 prove: ## kills processes and databases, cuts connections and moves clocks for FOR (1m), and judges every answer (SCENARIOS=regexp; soak/postgres with FOR=1h: nothing may grow)
 	@scripts/prepare --only 'postgresql mariadb redis faketime' --start-nothing go run ./proof/prove -for $(FOR) -only '$(SCENARIOS)'

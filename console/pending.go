@@ -138,16 +138,19 @@ func (c *Console) next(k *call) {
 func (c *Console) nextMessage(k *call) {
 	ctx, cancel := context.WithTimeout(k.Context(), pageTimeout)
 	defer cancel()
-	to := Path + "quarantine"
-	_, err := inbox.List(ctx, c.guard, "", operator.Search{Examine: semel.MaxListExamined}, func(h *inbox.Held) error {
-		if h.Decision == "" { // the newest come first
-			to = Path + "quarantine/" + h.Digest.String()
+	to, search := Path+"quarantine", operator.Search{Examine: semel.MaxListExamined}
+	for more := !c.guard.HidesKeys(); more; {
+		at, err := inbox.List(ctx, c.guard, "", search, func(h *inbox.Held) error {
+			if h.Decision == "" { // the newest come first
+				to = Path + "quarantine/" + h.Digest.String()
+			}
+			return nil
+		})
+		if err != nil {
+			c.storeFailed(k, err)
+			return
 		}
-		return nil
-	})
-	if err != nil {
-		c.storeFailed(k, err)
-		return
+		search.After, more = at.Next, at.Next != ""
 	}
 	http.Redirect(k.w, k.Request, to, http.StatusSeeOther)
 }

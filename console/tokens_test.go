@@ -83,6 +83,11 @@ func TestTokensAreFollowed(t *testing.T) {
 	look()
 	want("alice may only look", a, false)
 	want("robin has gone", r, false)
+	write(alice + "robin " + other)
+	look()
+	want("alice may do everything again", a, false)
+	want("robin is back", r, false)
+	want("robin has logged in anew", w.logIn(t, other), true)
 	if strings.Contains(lines.String(), aliceToken) {
 		t.Errorf("the log has a token:\n%s", lines.String())
 	}

@@ -21,10 +21,9 @@ const (
 // concurrent use.
 type Repeats struct {
 	since time.Time
-	// logged reads the repetitions that all processes have kept, for retention; nil for none.
-	logged    func(ctx context.Context, digest string) (Repetitions, error)
-	retention time.Duration
-	shards    [repeatShards]repeatShard
+	// logged reads the repetitions that all processes have kept; nil for none.
+	logged func(ctx context.Context, digest string) (Repetitions, error)
+	shards [repeatShards]repeatShard
 }
 
 // repeatShard has the keys whose digests begin alike.
@@ -131,20 +130,20 @@ func (r *Repeats) shardOf(key string) *repeatShard {
 	return &r.shards[(digit(key[0])*4+digit(key[1])/4)%repeatShards]
 }
 
-// UseLog has [Repeats.All] read a log that keeps the repetitions of all processes for retention. Call it before any other method.
-func (r *Repeats) UseLog(read func(ctx context.Context, digest string) (Repetitions, error), retention time.Duration) {
-	r.logged, r.retention = read, retention
+// UseLog has [Repeats.All] read a log that keeps the repetitions of all processes. Call it before any other method.
+func (r *Repeats) UseLog(read func(ctx context.Context, digest string) (Repetitions, error)) {
+	r.logged = read
 }
 
-// All returns the repetitions of the key with this digest, in hexadecimal, since when they are known, and whether they are those of
-// all processes: of the log, if there is one that answers, else of this memory.
-func (r *Repeats) All(ctx context.Context, digest string) (all Repetitions, since time.Time, ofAll bool) {
+// All returns the repetitions of the key with this digest, in hexadecimal. They are those of all processes, and since is zero, if there is a
+// log; without one, or with its error, they are those of this memory since then.
+func (r *Repeats) All(ctx context.Context, digest string) (all Repetitions, since time.Time, err error) {
 	if r.logged != nil {
-		if all, err := r.logged(ctx, digest); err == nil {
-			return all, time.Now().Add(-r.retention), true
+		if all, err = r.logged(ctx, digest); err == nil {
+			return all, time.Time{}, nil
 		}
 	}
-	return r.Of(digest), r.since, false
+	return r.Of(digest), r.since, err
 }
 
 // Repetitions belong to one key. The zero Repetitions has none.

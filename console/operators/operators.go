@@ -82,7 +82,9 @@ func settings(of []gateway.Setting, o *Options) []console.Setting {
 		all = append(all, console.Setting(setting))
 	}
 	tokens := "set"
-	if n := len(o.Tokens); n > 1 {
+	if n := len(o.Tokens); o.TokensFile != "" {
+		tokens = "in " + o.TokensFile
+	} else if n > 1 {
 		tokens = fmt.Sprint(n, " set")
 	}
 	after := 1 + slices.IndexFunc(all, func(s console.Setting) bool { return s.Name == "Address for operators" })

@@ -41,6 +41,8 @@ type Token struct {
 	ReadOnly bool
 
 	hash [sha256.Size]byte
+	// round tells a token that was gone and came back from what it was before: its sessions stay over.
+	round int
 }
 
 // String returns the name.
@@ -107,32 +109,51 @@ func (a *API) Follow(ctx context.Context, file string, asked <-chan struct{}) {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
 	said := ""
-	for {
+	for round := 1; ; round++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		case <-asked:
 		}
-		tokens, err := LoadTokens(file)
-		if err == nil {
-			err = checkTokens(tokens)
-		}
+		changed, err := a.reread(file, round)
 		switch {
 		case err != nil && err.Error() != said:
-			said = err.Error()
 			a.log.LogAttrs(ctx, slog.LevelError, "admin tokens were not read again, the former ones are in force", slog.Any("error", err))
-		case err == nil && !slices.Equal(tokens, *a.tokens.Load()):
-			a.tokens.Store(&tokens)
-			a.log.LogAttrs(ctx, slog.LevelInfo, "admin tokens were read again", slog.Int("tokens", len(tokens)))
+		case changed:
+			a.log.LogAttrs(ctx, slog.LevelInfo, "admin tokens were read again", slog.Int("tokens", len(*a.tokens.Load())))
 		}
-		if err == nil {
-			said = ""
+		said = ""
+		if err != nil {
+			said = err.Error()
 		}
 	}
 }
 
-// Knows reports whether the token lets its operator in.
+// reread replaces the tokens by those of a file, and reports whether they are others.
+func (a *API) reread(file string, round int) (changed bool, err error) {
+	tokens, err := LoadTokens(file)
+	if err == nil {
+		err = checkTokens(tokens)
+	}
+	if err != nil {
+		return false, err
+	}
+	former := *a.tokens.Load()
+	for i := range tokens {
+		one := &tokens[i]
+		one.round = round
+		if at := slices.IndexFunc(former, func(t Token) bool { return t.Name == one.Name && t.ReadOnly == one.ReadOnly && t.hash == one.hash }); at >= 0 {
+			one.round = former[at].round
+		}
+	}
+	if changed = !slices.Equal(tokens, former); changed {
+		a.tokens.Store(&tokens)
+	}
+	return changed, nil
+}
+
+// Knows reports whether the token that let an operator in still does, without a break.
 func (a *API) Knows(t Token) bool { return slices.Contains(*a.tokens.Load(), t) }
 
 func parseTokens(file, text string) ([]Token, error) {

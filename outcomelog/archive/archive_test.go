@@ -390,7 +390,7 @@ func TestRepeats(t *testing.T) {
 			archive.WriteRepeats(t.Context(), last)
 		}
 		repeated(t, memory, 7, outcomelog.Unknown) // in memory alone
-		got, err := last.RepeatsOf(t.Context(), digest)
+		got, err := archive.RepeatsOf(t.Context(), last, digest)
 		claimtest.NoError(t, err)
 		want := map[outcomelog.Outcome]int{outcomelog.Replayed: 4, outcomelog.InFlight: 2, outcomelog.Mismatch: 2, outcomelog.Unknown: 31}
 		if diff := cmp.Diff(want, got.Counts); diff != "" {
@@ -399,7 +399,7 @@ func TestRepeats(t *testing.T) {
 		if len(got.Recent) != 20 || got.Recent[0].Outcome != outcomelog.Unknown || !got.Last.Equal(got.Recent[0].At) || got.First.After(got.Recent[19].At) {
 			t.Errorf("got %d of them, the first at %v, the last at %v: %v", len(got.Recent), got.First, got.Last, got.Recent)
 		}
-		none, err := last.RepeatsOf(t.Context(), created(8).Key)
+		none, err := archive.RepeatsOf(t.Context(), last, created(8).Key)
 		if err != nil || len(none.Counts) != 0 || !none.First.IsZero() {
 			t.Errorf("of a key that was not repeated: %+v, %v", none, err)
 		}

@@ -14,6 +14,11 @@ func Forget(ctx context.Context, a *Archive) { a.forget(ctx, forgetSteps) }
 // WriteRepeats writes the keys that were repeated since the last time.
 func WriteRepeats(ctx context.Context, a *Archive) { a.writeRepeats(ctx) }
 
+// RepeatsOf returns the repetitions of a key.
+func RepeatsOf(ctx context.Context, a *Archive, digest string) (outcomelog.Repetitions, error) {
+	return a.repeatsOf(ctx, digest)
+}
+
 // ForgetRepeats removes repetitions that are too old or too many.
 func ForgetRepeats(ctx context.Context, a *Archive) { a.forgetRepeats(ctx) }
 

@@ -42,13 +42,13 @@ type recent struct {
 // KeepRepeats keeps the repetitions in a process's memory as well: every five seconds, those of the keys that were repeated since.
 // The memory then answers with what all processes have kept. Call it once, after [Open] and before the memory is used.
 func (a *Archive) KeepRepeats(memory *outcomelog.Repeats) {
-	memory.UseLog(a.RepeatsOf, a.Retention())
+	memory.UseLog(a.repeatsOf)
 	a.repeats.Store(memory)
 }
 
-// RepeatsOf returns the repetitions of the key with this digest, in hexadecimal, that any process has kept, and those in this
+// repeatsOf returns the repetitions of the key with this digest, in hexadecimal, that any process has kept, and those in this
 // process's memory.
-func (a *Archive) RepeatsOf(ctx context.Context, digest string) (all outcomelog.Repetitions, err error) {
+func (a *Archive) repeatsOf(ctx context.Context, digest string) (all outcomelog.Repetitions, err error) {
 	memory := a.repeats.Load()
 	if memory != nil {
 		all = memory.Of(digest)

@@ -44,6 +44,7 @@ type scene struct {
 	hold    bool          // the next answer waits
 	loses   bool          // answers are lost until release
 	stopped bool          // a request that counts, since the budget is spent
+	pending bool          // a request was unanswered when the wait for it ended
 	held    chan struct{} // closed when the held answer goes on
 	notes   []string
 	places  map[*chromium.Tab]place
@@ -147,7 +148,11 @@ func (s *scene) breaks(one *sending) bool {
 
 // returns takes down an answer, and waits while it is held. False means that it gets lost.
 func (s *scene) returns(one *sending, answer *http.Response) bool {
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBodyBytes))
+	most := int64(maxBodyBytes)
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") { // it has no end
+		most = 0
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, most))
 	rest := answer.Body
 	answer.Body = struct {
 		io.Reader

@@ -23,11 +23,13 @@ const (
 	quiet = 300 * time.Millisecond
 	// waitsPerWay bounds a way, in timeouts, besides the wait for effects.
 	waitsPerWay = 6
+	// settlesPerWay bounds the waits for effects: for the lag of earlier ones, the first one, and another one.
+	settlesPerWay = 3
 )
 
 // try goes a way and judges it. The error ends the run: the page, or the counting, cannot be used.
 func (r *run) try(ctx context.Context, w *way, scripts bool) (Result, error) {
-	within, cancel := context.WithTimeout(ctx, waitsPerWay*r.config.Timeout+r.config.Settle)
+	within, cancel := context.WithTimeout(ctx, waitsPerWay*r.config.Timeout+settlesPerWay*r.config.Settle)
 	defer cancel()
 	result, err := r.attempt(within, w, scripts)
 	if within.Err() != nil && ctx.Err() == nil { // what ended early says nothing
@@ -86,13 +88,9 @@ func (s *scene) calm(ctx context.Context) {
 		if len(s.sent) != last {
 			last, since = len(s.sent), time.Now()
 		}
-		return s.settled() && time.Since(since) >= quiet
+		s.pending = slices.ContainsFunc(s.sent, func(one *sending) bool { return !one.settled })
+		return !s.pending && time.Since(since) >= quiet
 	})
-}
-
-// settled reports whether no request is under way. s.mu is held.
-func (s *scene) settled() bool {
-	return !slices.ContainsFunc(s.sent, func(one *sending) bool { return !one.settled })
 }
 
 // spend takes a request from the budget.
@@ -173,7 +171,7 @@ func (s *scene) judge(result *Result, w *way, acted error) {
 	switch {
 	case s.stopped && result.Effects <= 1: // two effects are enough for a verdict
 		result.Verdict, result.Reason = Unjudged, "more requests than announced were stopped"
-	case !s.settled() && result.Effects <= 1:
+	case s.pending && result.Effects <= 1:
 		result.Verdict, result.Reason = Unjudged, "a request was still unanswered, and may take effect later: give it time with --timeout"
 	case missing:
 		result.Verdict, result.Reason = LeftOut, noWay.why

@@ -64,6 +64,7 @@ type pageWriter struct {
 	unmatched   int         // forms of the page that no rule takes
 	fresh       string      // the value of a visitor cookie that is to be set
 	sent        bool        // the header has gone out
+	flush       bool        // it was flushed before the first byte: what comes then goes out at once
 
 	*pageBuffer          // held: the page as it came; out: with what was inserted, and not passed on yet
 	taken       int64    // bytes of the page as it came
@@ -193,8 +194,8 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 		if p.mode == pageRewriting { // there was more in it than can be held back
 			return len(b), p.drain()
 		}
-		if p.taken > maxHeldPage {
-			return len(b), p.commit()
+		if p.flush || p.taken > maxHeldPage {
+			return len(b), p.FlushError()
 		}
 		return len(b), nil
 	case pageRewriting:
@@ -372,7 +373,7 @@ func (p *pageWriter) FlushError() error {
 		}
 		return p.FlushError()
 	case pageHolding:
-		if p.taken == 0 { // the header waits for the first bytes, which may tell that the page is the same for all readers
+		if p.flush = p.taken == 0; p.flush { // the header waits for the first bytes, which may tell that the page is the same for all readers
 			return nil
 		} else if err := p.commit(); err != nil {
 			return err

@@ -123,8 +123,11 @@ func TestIdle(t *testing.T) {
 				}
 			}))
 			t.Cleanup(server.Close)
-			if err := visit(t, server.URL, nil, nil); err != nil || !asked.Load() {
-				t.Errorf("asked: %v, %v", asked.Load(), err)
+			if err := visit(t, server.URL, nil, func(context.Context, *chromium.Tab) error {
+				testserver.Eventually(t, "the script asks", asked.Load) // a worker may start later
+				return nil
+			}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -11,13 +11,15 @@ import (
 
 // Repeats are the repetitions of a record in JSON. Its fields are a contract, like the ones of [Record].
 type Repeats struct {
-	Source string        `json:"source"`          // memory: of one process; outcome-log: of all
-	Since  string        `json:"since"`           // when the memory began, or the retention of the log
-	First  string        `json:"first,omitempty"` // empty where there are none
-	Last   string        `json:"last,omitempty"`
-	Total  int           `json:"total"`
-	Counts []RepeatCount `json:"counts"` // the most frequent outcome first
-	Recent []Repeat      `json:"recent"` // the last 20, the newest first
+	Source string `json:"source"`          // memory: of one process; outcome-log: of all
+	Since  string `json:"since,omitempty"` // when the memory began
+	// Problem is why the outcome log could not be read.
+	Problem string        `json:"problem,omitempty"`
+	First   string        `json:"first,omitempty"` // empty where there are none
+	Last    string        `json:"last,omitempty"`
+	Total   int           `json:"total"`
+	Counts  []RepeatCount `json:"counts"` // the most frequent outcome first
+	Recent  []Repeat      `json:"recent"` // the last 20, the newest first
 }
 
 // RepeatCount counts the repetitions that came to one thing.
@@ -48,12 +50,15 @@ func ViewRepeats(ctx context.Context, memory *outcomelog.Repeats, rec *semel.Rec
 	if memory == nil {
 		return nil
 	}
-	of, since, ofAll := memory.All(ctx, rec.Digest.String())
-	source := fromMemory
-	if ofAll {
+	of, since, err := memory.All(ctx, rec.Digest.String())
+	source, problem := fromMemory, ""
+	if since.IsZero() {
 		source = fromLog
 	}
-	v := &Repeats{Source: source, Since: Time(since), First: Time(of.First), Last: Time(of.Last), Counts: []RepeatCount{}, Recent: []Repeat{}}
+	if err != nil {
+		problem = err.Error()
+	}
+	v := &Repeats{Source: source, Problem: problem, Since: Time(since), First: Time(of.First), Last: Time(of.Last), Counts: []RepeatCount{}, Recent: []Repeat{}}
 	for outcome, n := range of.Counts {
 		v.Counts = append(v.Counts, RepeatCount{string(outcome), n})
 		v.Total += n

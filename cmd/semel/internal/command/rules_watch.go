@@ -77,7 +77,7 @@ func kindOf(resource string) requestKind {
 // kindFrom reads it from the header of a request.
 func kindFrom(h http.Header) requestKind {
 	switch {
-	case h.Get("Sec-Fetch-Mode") == "navigate":
+	case h.Get("Sec-Fetch-Mode") == "navigate", h.Get("Upgrade-Insecure-Requests") != "": // the former only goes to hosts that browsers trust
 		return byForm
 	case h.Get("Sec-Fetch-Dest") == "report", h.Get("Sec-Fetch-Mode") == "no-cors":
 		return byBeacon
@@ -97,6 +97,7 @@ const (
 type watched struct {
 	browser string
 	body    string // as its scripts left it
+	host    string // of the page, as browsers write it
 
 	mu       sync.Mutex // guards the fields below
 	requests []pageRequest
@@ -189,6 +190,9 @@ func (f *formsFlags) watch(ctx context.Context, loaded *loadedPage, cookie strin
 	if err := tab.Run(ctx, "document.documentElement.outerHTML", &seen.body); err != nil {
 		return nil, cli.Unreachable(err)
 	}
+	if err := tab.Run(ctx, "location.host", &seen.host); err != nil {
+		return nil, cli.Unreachable(err)
+	}
 	if f.press != "" {
 		err = seen.press(ctx, tab, f.press)
 	}
@@ -251,31 +255,30 @@ func (w *watched) into(ctx context.Context, report *formsReport, g *gateway.Gate
 			left[i].Because = strings.TrimPrefix(left[i].Because+"; made by a script", "; ")
 		}
 	}
-	var draft strings.Builder
-	drafted := map[string]bool{}
+	var missing drafts
 	for _, one := range w.requests {
-		one.judge(ctx, g, file, page.request.URL)
+		one.judge(ctx, g, file, w.host)
 		report.Requests = append(report.Requests, one)
 		if one.State == requestUnprotected || one.State == requestDepends {
 			report.Unprotected++
 		}
 		if one.State == requestUnprotected {
-			addDraft(&draft, drafted, one.Method, one.URL, map[requestKind]string{byScript: "page: true", byForm: "form: true"}[one.Kind])
+			missing.add(one.Method, one.URL, map[requestKind]string{byScript: "page: true", byForm: "form: true"}[one.Kind])
 		}
 	}
 	for _, one := range left {
 		if one.State == gateway.FormUnprotected {
-			addDraft(&draft, drafted, one.Method, one.Action, "form: true")
+			missing.add(one.Method, one.Action, "form: true")
 		}
 	}
-	report.Draft = draft.String()
+	report.Draft = missing.text()
 	return left, nil
 }
 
 // judge says which rule a request of a script meets.
-func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules.File, page *url.URL) {
+func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules.File, host string) {
 	to, err := url.Parse(r.URL)
-	if err != nil || to.Host != page.Host {
+	if err != nil || to.Host != host {
 		r.State = requestElsewhere
 		return
 	}
@@ -308,8 +311,16 @@ func (r *pageRequest) judge(ctx context.Context, g *gateway.Gateway, file *rules
 // variable matches a segment of a path that names one record.
 var variable = regexp.MustCompile(`^(\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9A-Za-z_-]{20,})$`)
 
-// addDraft writes a rule for a method and a path, once.
-func addDraft(b *strings.Builder, had map[string]bool, method, target, what string) {
+// drafts are the rules that are missing, each for a method and a path.
+type drafts []draft
+
+type draft struct {
+	method, path string
+	protects     []string // by what: one line of YAML for each kind of request
+}
+
+// add drafts a rule, or adds to one.
+func (d *drafts) add(method, target, protects string) {
 	path, _, _ := strings.Cut(target, "?")
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
@@ -318,17 +329,28 @@ func addDraft(b *strings.Builder, had map[string]bool, method, target, what stri
 		}
 	}
 	path = strings.Join(segments, "/")
-	name := method + " " + path
-	if had[name+what] {
-		return
+	at := slices.IndexFunc(*d, func(one draft) bool { return one.method == method && one.path == path })
+	if at < 0 {
+		at = len(*d)
+		*d = append(*d, draft{method: method, path: path})
 	}
-	had[name+what] = true
-	rule := fmt.Sprintf("  - name: %q\n    match: {methods: [%q], path: %q}\n    %s\n", name, method, path, what)
-	if _, err := rules.Parse("draft", []byte("version: 1\nroutes:\n"+rule)); err != nil {
-		fmt.Fprintf(b, "  # %q: no rule can match it\n", name)
-		return
+	if one := &(*d)[at]; !slices.Contains(one.protects, protects) {
+		one.protects = append(one.protects, protects)
 	}
-	b.WriteString(rule)
+}
+
+// text writes those that a file can have together, and names the others.
+func (d drafts) text() string {
+	var text string
+	for _, one := range d {
+		name := one.method + " " + one.path
+		rule := fmt.Sprintf("  - name: %q\n    match: {methods: [%q], path: %q}\n    %s\n", name, one.method, one.path, strings.Join(one.protects, "\n    "))
+		if _, err := rules.Parse("draft", []byte("version: 1\nroutes:\n"+text+rule)); err != nil {
+			rule = fmt.Sprintf("  # %q: no rule can match it\n", name)
+		}
+		text += rule
+	}
+	return text
 }
 
 // printSeen prints the browser's view, or a hint that there is one.

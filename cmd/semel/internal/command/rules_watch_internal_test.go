@@ -71,6 +71,12 @@ order.onsubmit = (event) => { event.preventDefault(); fetch("/api/orders/17", { 
 			[]string{"POST\t/orders\tunprotected\t-\tpress\n", "path: \"/orders\"}\n    form: true\n"},
 			"page: true",
 		},
+		"a form that a script sends as well": {
+			`<form id=order method=post action=/orders></form><script>fetch("/orders", { method: "POST" }).catch(() => {})</script>`, "",
+			"2 of the forms and requests",
+			[]string{"path: \"/orders\"}\n    page: true\n    form: true\n"},
+			"no rule can match",
+		},
 		"a beacon": {
 			`<script>navigator.sendBeacon("/stats", "a"); fetch("/api/visits", { method: "POST" }).catch(() => {})</script>`, "",
 			"-",
