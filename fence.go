@@ -11,7 +11,7 @@ import (
 // Fence is a number that grows with every claim, across all keys of a store,
 // and is never given twice: not after a takeover, a sweep or a restart. A
 // downstream system that remembers the highest fence it has seen can refuse a
-// holder that lost its claim; docs/fencing.md shows how. Zero means none.
+// holder that lost its claim; docs/guards.md shows how. Zero means none.
 //
 // A Fence can be handed to database/sql and pgx as it is. Written as a decimal
 // number, it fits a BIGINT as long as [Fence.Int64] has no error, which holds

@@ -122,7 +122,7 @@ func New(guard *semel.Guard, o Options) (*Console, error) {
 	}
 	c := &Console{
 		guard: guard, records: records, api: o.API, database: o.Database, outboxes: o.OutboxTable, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), since: time.Now(),
-		sessions: newSessions(), origin: http.NewCrossOriginProtection(),
+		sessions: newSessions(o.API.Knows), origin: http.NewCrossOriginProtection(),
 		pages:   must.Get(template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")),
 		history: o.History, repeats: o.Repeats, done: o.Done, bound: o.LiveClaims, prometheus: o.Prometheus,
 		kept: o.OutcomeLog, routes: o.Routes, scripts: o.Scripts, rules: o.Rules, settings: o.Settings,

@@ -36,11 +36,15 @@ type operatorSession struct {
 
 // sessions are those that last. The zero value is not ready; use newSessions.
 type sessions struct {
+	knows func(adminapi.Token) bool // whether a token still lets its operator in
+
 	mu  sync.Mutex // guards all
 	all map[[sha256.Size]byte]operatorSession
 }
 
-func newSessions() *sessions { return &sessions{all: map[[sha256.Size]byte]operatorSession{}} }
+func newSessions(knows func(adminapi.Token) bool) *sessions {
+	return &sessions{knows: knows, all: map[[sha256.Size]byte]operatorSession{}}
+}
 
 // begin starts a session, and gives its cookie to the browser. An older one of this browser ends.
 func (s *sessions) begin(w http.ResponseWriter, r *http.Request, token adminapi.Token) operatorSession {
@@ -105,7 +109,8 @@ func (s *sessions) of(r *http.Request) (operatorSession, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.find(r)
-	return s.all[id], ok && time.Now().Before(s.all[id].until)
+	one := s.all[id]
+	return one, ok && time.Now().Before(one.until) && s.knows(one.Token)
 }
 
 // tell keeps the result of a form for the page that follows it.

@@ -40,7 +40,7 @@
 //
 // A [Locker] renews every third of the lease and takes the lock for lost before
 // the lease ends, by its own stopwatch; what a former holder still writes
-// is refused by its fence, which is smaller. docs/locks.md goes through the
+// is refused by its fence, which is smaller. docs/guards.md goes through the
 // failures. A [Machine] has the states that its [Declaration] names, and draws
 // them itself.
 //

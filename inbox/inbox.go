@@ -68,7 +68,7 @@ type Options struct {
 	MaxBytes int
 	// IgnoreKey leaves Message.Key out of what makes two messages the same, as programs do that were built before messages had
 	// keys. Set it while such a program works on the same store, which would otherwise quarantine repetitions that this one handled
-	// first, and leave it out afterwards: records of both kinds are recognised either way. See docs/rolling-deploys.md.
+	// first, and leave it out afterwards: records of both kinds are recognised either way. See docs/upgrade.md.
 	IgnoreKey bool
 	// Ask, when set, finds out whether a message with an unknown outcome was handled: rec is its
 	// record. [semel.Happened] completes it, [semel.NotHappened] has it handled again, and must

@@ -14,7 +14,7 @@ import (
 
 // Bounds of a [Message]. [Outbox.Add] refuses a message beyond them; nothing is cut. A message
 // within them passes brokers, web servers and package inbox with their default settings;
-// docs/outbox.md has the sizes that decide.
+// docs/messages.md has the sizes that decide.
 const (
 	// MaxIDBytes bounds Message.ID: a message id of AMQP.
 	MaxIDBytes = 255

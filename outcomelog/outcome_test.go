@@ -27,7 +27,7 @@ func TestWordsOfDoors(t *testing.T) {
 		"../gateway": "ambiguous-request claimed not-stored released unavailable unknown unprotected",
 	}
 	all := enumeration(t)
-	page, err := os.ReadFile("../docs/outcome-log.md")
+	page, err := os.ReadFile("../docs/console.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestWordsOfDoors(t *testing.T) {
 			t.Errorf("no door reports %s", name)
 		}
 		if !strings.Contains(string(page), "`"+word+"`") {
-			t.Errorf("docs/outcome-log.md does not explain %s", word)
+			t.Errorf("docs/console.md does not explain %s", word)
 		}
 	}
 }

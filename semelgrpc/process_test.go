@@ -40,7 +40,7 @@ func (s *shop) UnaryCall(ctx context.Context, req *pb.SimpleRequest) (*pb.Simple
 	if s.rows {
 		exec = sqlitetx.TxFrom(ctx).ExecContext
 	}
-	_, err := exec(ctx, "INSERT INTO effects VALUES (?)", req.GetPayload().GetBody())
+	_, err := exec(context.WithoutCancel(ctx), "INSERT INTO effects VALUES (?)", req.GetPayload().GetBody())
 	s.at("after")
 	return &pb.SimpleResponse{Username: "ordered"}, err
 }

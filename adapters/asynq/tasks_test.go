@@ -88,7 +88,8 @@ func (s *shop) server(o *semelasynq.Options, at func(point string)) (*asynq.Serv
 	mux.HandleFunc("charge", func(ctx context.Context, _ *asynq.Task) error {
 		id, _ := asynq.GetTaskID(ctx)
 		at(before)
-		err := s.redis.Do(ctx, s.redis.B().Incr().Key("effect:"+id).Build()).Error()
+		// A worker that loses its short lease on a busy machine still has its effect.
+		err := s.redis.Do(context.WithoutCancel(ctx), s.redis.B().Incr().Key("effect:"+id).Build()).Error()
 		at(after)
 		return err
 	})

@@ -26,6 +26,6 @@
 // Envoy passes a request on unprocessed when a processor ends the stream without an error or replies out of order. So a stream ends with
 // an error unless Envoy has ended it, and every message gets a reply of its own kind.
 //
-// The filter needs a configuration that buffers bodies and fails closed; docs/envoy.md has it. A processor refuses streams that announce
+// The filter needs a configuration that buffers bodies and fails closed; docs/proxies.md has it. A processor refuses streams that announce
 // another one, as far as Envoy tells.
 package semelenvoy

@@ -50,7 +50,7 @@ type envoy struct {
 	log         *bytes.Buffer
 }
 
-// buffered are the modes that docs/envoy.md asks for.
+// buffered are the modes that docs/proxies.md asks for.
 func buffered() *extproc.ProcessingMode {
 	return &extproc.ProcessingMode{
 		RequestBodyMode: extproc.ProcessingMode_BUFFERED, ResponseBodyMode: extproc.ProcessingMode_BUFFERED, RequestTrailerMode: extproc.ProcessingMode_SEND,

@@ -187,7 +187,7 @@ func (x *exchange) readBody() ([]byte, error) {
 		return nil, fmt.Errorf("got %T from Envoy in the place of the request body", m.GetRequest())
 	}
 	x.unprotected = true
-	x.log.Error("a request was not protected, because the filter in Envoy is configured wrongly (set processing_mode as docs/envoy.md says)",
+	x.log.Error("a request was not protected, because the filter in Envoy is configured wrongly (set processing_mode as docs/proxies.md says)",
 		slog.String("error", errUnbuffered.Error()))
 	return nil, errUnbuffered
 }

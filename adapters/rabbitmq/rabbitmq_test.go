@@ -34,7 +34,7 @@ func driver() drivertest.Driver {
 		Make: func(tb testing.TB, addr, name string) func() int {
 			tb.Helper()
 			kind := "quorum"
-			if addr != testserver.RabbitMQ(tb) { // a quorum queue of a single node finds no leader when that was killed: docs/brokers.md
+			if addr != testserver.RabbitMQ(tb) { // a quorum queue of a single node finds no leader when that was killed: docs/messages.md
 				kind = "classic"
 			}
 			declareQueue(tb, addr, name, amqp.Table{"x-queue-type": kind})

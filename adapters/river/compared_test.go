@@ -15,7 +15,7 @@ import (
 	"github.com/semel-dev/semel/internal/testserver"
 )
 
-// These tests show River without the adapter. docs/compared.md cites them: when one fails after an update, that page is out of date.
+// These tests show River without the adapter. docs/which.md cites them: when one fails after an update, that page is out of date.
 
 // payment is a job whose key is its order.
 type payment struct {

@@ -66,7 +66,8 @@ func (c *consumer) handler(rows bool, at func(point string)) message.HandlerFunc
 		if rows {
 			exec = sqlitetx.TxFrom(msg.Context()).ExecContext
 		}
-		_, err := exec(msg.Context(), "INSERT INTO effects VALUES (?)", msg.UUID)
+		// A consumer that loses its short lease on a busy machine still has its effect.
+		_, err := exec(context.WithoutCancel(msg.Context()), "INSERT INTO effects VALUES (?)", msg.UUID)
 		at("after")
 		return nil, err
 	})

@@ -32,6 +32,7 @@ func HTML(w io.Writer, r *check.Report) error {
 	made, err := template.New("page").Funcs(template.FuncMap{
 		"class":   func(v check.Verdict) string { return string(v) },
 		"verdict": verdictText,
+		"symbol":  symbol,
 		"failed": func(one *check.Result) bool {
 			return one.Verdict == check.Fail || one.Verdict == check.Known || one.Verdict == check.Echo
 		},
@@ -56,6 +57,20 @@ func HTML(w io.Writer, r *check.Report) error {
 		v.Grade = "open"
 	}
 	return made.Execute(w, &v)
+}
+
+// symbol is the mark of a verdict in the chart.
+func symbol(v check.Verdict) string {
+	switch v {
+	case check.Pass:
+		return "✓"
+	case check.Fail, check.Known, check.Echo:
+		return "✗"
+	case check.Incomplete:
+		return "?"
+	case check.Skipped:
+	}
+	return "–"
 }
 
 // clean returns multi-line text without invisible or direction-changing characters.

@@ -296,6 +296,9 @@ func TestHTML(t *testing.T) {
 	if elements["h1"] != 1 || elements["main"] != 1 || elements["article"] != 3 || elements["details"] != 4+2 {
 		t.Errorf("got %v", elements)
 	}
+	if elements["b"] != 8 { // the chart has a mark for each check
+		t.Errorf("the chart has %d marks", elements["b"])
+	}
 	for _, want := range []string{`<html lang="en">`, "1 of 7 checks failed: a repeated request is executed again.", "prefers-color-scheme: dark", "$AUTHORIZATION", "(1048576 bytes)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page does not say %q", want)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync"
 
 	"github.com/semel-dev/semel/console"
 	"github.com/semel-dev/semel/gateway"
@@ -19,6 +20,9 @@ import (
 type Options struct {
 	// Tokens let operators in. Without any, the admin API says that it is off, and the console is left out.
 	Tokens []adminapi.Token
+	// TokensFile is the file that they came from, which is followed, and read at once when Reload is asked. Default: none.
+	TokensFile string
+	Reload     <-chan struct{}
 	// Prometheus is the address of the page that the console links to for the counts of all processes. Default: none.
 	Prometheus string
 }
@@ -50,7 +54,16 @@ func Of(c *gateway.Config, o Options) func(gateway.View) (gateway.Operators, err
 		if err != nil {
 			return gateway.Operators{}, err
 		}
-		return gateway.Operators{Admin: api, Console: pages, Run: history.Run}, nil
+		run := history.Run
+		if o.TokensFile != "" {
+			run = func(ctx context.Context) {
+				var following sync.WaitGroup
+				following.Go(func() { api.Follow(ctx, o.TokensFile, o.Reload) })
+				history.Run(ctx)
+				following.Wait()
+			}
+		}
+		return gateway.Operators{Admin: api, Console: pages, Run: run}, nil
 	}
 }
 

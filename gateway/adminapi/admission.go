@@ -24,7 +24,7 @@ const (
 
 // admit lets the operator in whose token the call carries.
 func (a *API) admit(c *call) error {
-	if len(a.tokens) == 0 {
+	if len(*a.tokens.Load()) == 0 {
 		return errOff
 	}
 	if site := c.Header.Get("Sec-Fetch-Site"); len(c.Header["Origin"]) > 0 || (site != "" && site != "none" && site != "same-origin") {
@@ -92,13 +92,14 @@ func (a *API) authenticate(r *http.Request, from address, lines []string) (*Toke
 func (a *API) known(lines []string) *Token {
 	_, secret, _ := strings.Cut(lines[0], " ")
 	hash, found := sha256.Sum256([]byte(secret)), -1
-	for i := range a.tokens {
-		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], a.tokens[i].hash[:]), i, found)
+	tokens := *a.tokens.Load()
+	for i := range tokens {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], tokens[i].hash[:]), i, found)
 	}
 	if found < 0 || len(lines) != 1 || !isBearer(lines[0]) {
 		return nil
 	}
-	return &a.tokens[found]
+	return &tokens[found]
 }
 
 // isBearer reports whether an Authorization header carries a token.

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/semel-dev/semel"
@@ -78,20 +80,24 @@ func (o *Options) Check(store semel.Store) error {
 	if _, ok := semel.StoreAs[semel.Lister](store); !ok {
 		return errors.New("adminapi: this store cannot show its records")
 	}
-	if len(o.Tokens) > MaxTokens {
-		return fmt.Errorf("adminapi: there are %d tokens, at most %d are allowed", len(o.Tokens), MaxTokens)
-	}
 	for _, r := range []Rate{o.Failures, o.AllFailures, o.Calls} {
 		if r.Every < 0 || r.Burst < 0 {
 			return fmt.Errorf("adminapi: a rate of one every %v, %d at once, is negative (leave it out for the default)", r.Every, r.Burst)
 		}
 	}
-	for i := range o.Tokens {
-		if o.Tokens[i].hash == (Token{}).hash {
+	return checkTokens(o.Tokens)
+}
+
+func checkTokens(all []Token) error {
+	if len(all) > MaxTokens {
+		return fmt.Errorf("adminapi: there are %d tokens, at most %d are allowed", len(all), MaxTokens)
+	}
+	for i := range all {
+		if all[i].hash == (Token{}).hash {
 			return errors.New("adminapi: a token is empty (make it with NewToken or LoadTokens)")
 		}
 		for j := range i {
-			if what := clash(&o.Tokens[j], &o.Tokens[i]); what != "" {
+			if what := clash(&all[j], &all[i]); what != "" {
 				return fmt.Errorf("adminapi: two tokens have the same %s", what)
 			}
 		}
@@ -106,7 +112,7 @@ func (o *Options) Check(store semel.Store) error {
 type API struct {
 	guard   *semel.Guard
 	records *operator.Records
-	tokens  []Token
+	tokens  atomic.Pointer[[]Token] // what it points to does not change
 	log     *slog.Logger
 	repeats *outcomelog.Repeats // may be nil
 
@@ -136,12 +142,14 @@ func New(guard *semel.Guard, opts *Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		guard: guard, records: records, tokens: append([]Token(nil), opts.Tokens...), log: opts.Logger, repeats: opts.Repeats,
+		guard: guard, records: records, log: opts.Logger, repeats: opts.Repeats,
 		failures:    newLimiter(opts.Failures, Rate{DefaultFailuresEvery, DefaultFailuresBurst}, maxAddresses),
 		allFailures: newLimiter(opts.AllFailures, Rate{DefaultAllFailuresEvery, DefaultAllFailuresBurst}, 1),
 		calls:       newLimiter(opts.Calls, Rate{DefaultCallsEvery, DefaultCallsBurst}, MaxTokens),
 	}
 	a.log = cmp.Or(a.log, slog.New(slog.DiscardHandler))
+	tokens := slices.Clone(opts.Tokens)
+	a.tokens.Store(&tokens)
 	return a, nil
 }
 

@@ -1,12 +1,16 @@
 package adminapi
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/semel-dev/semel/internal/secretfile"
 	"github.com/semel-dev/semel/operator"
@@ -92,6 +96,44 @@ func LoadTokens(file string) ([]Token, error) {
 	}
 	return tokens, nil
 }
+
+// followEvery is the time between two looks at a file of tokens.
+const followEvery = 10 * time.Second
+
+// Follow lets in the operators of a file of tokens as it changes, until ctx ends: it looks every ten seconds, and when asked. A token
+// that is gone, or has another role, is refused from then on, and the sessions of the console that it began are over. A file that cannot be used
+// changes nothing; the log says why, once for each reason.
+func (a *API) Follow(ctx context.Context, file string, asked <-chan struct{}) {
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-asked:
+		}
+		tokens, err := LoadTokens(file)
+		if err == nil {
+			err = checkTokens(tokens)
+		}
+		switch {
+		case err != nil && err.Error() != said:
+			said = err.Error()
+			a.log.LogAttrs(ctx, slog.LevelError, "admin tokens were not read again, the former ones are in force", slog.Any("error", err))
+		case err == nil && !slices.Equal(tokens, *a.tokens.Load()):
+			a.tokens.Store(&tokens)
+			a.log.LogAttrs(ctx, slog.LevelInfo, "admin tokens were read again", slog.Int("tokens", len(tokens)))
+		}
+		if err == nil {
+			said = ""
+		}
+	}
+}
+
+// Knows reports whether the token lets its operator in.
+func (a *API) Knows(t Token) bool { return slices.Contains(*a.tokens.Load(), t) }
 
 func parseTokens(file, text string) ([]Token, error) {
 	var (

@@ -93,7 +93,7 @@ func servers() []target {
 // unavailable returns the servers without a row, and the reason.
 func unavailable() map[string]string {
 	return map[string]string{
-		"MySQL 8": "no Debian 12, npm or Go package has its server: its manual was [read, not run](mysql8.md). A MariaDB that reports MySQL's version " +
+		"MySQL 8": "no Debian 12, npm or Go package has its server: its manual was [read, not run](storage.md#mysql-8). A MariaDB that reports MySQL's version " +
 			"gets MySQL's statements (above), and `make sql` reads them with MySQL's grammar",
 		"TiDB":                "its module cannot be downloaded here",
 		"MariaDB 11":          "Debian 12 has 10.11; a row above sets by hand the defaults that changed since",

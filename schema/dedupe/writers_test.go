@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/semel-dev/semel/internal/claimtest"
+	"github.com/semel-dev/semel/internal/testserver"
 	"github.com/semel-dev/semel/schema/dedupe"
 )
 
@@ -142,6 +143,7 @@ func (w *writers) round() {
 	w.guard(p)
 	duplicates := w.text(extra)
 	run := w.merge(p).Run
+	testserver.Eventually(w.T, "the guard refuses writers", func() bool { return w.Failed() || w.refused.Load() > 0 && w.invoices.Load() > 0 && w.line.Load() > 0 })
 	w.want(extra, "0")
 	w.want(late, "0")
 	flushed := false

@@ -1,4 +1,4 @@
-// Command semel-envoy is an external processor for Envoy that makes requests happen once; docs/envoy.md has the filter that asks it.
+// Command semel-envoy is an external processor for Envoy that makes requests happen once; docs/proxies.md has the filter that asks it.
 package main
 
 import (

@@ -1,3 +1,3 @@
-// Package fencing runs the statements of docs/fencing.md on real databases:
+// Package fencing runs the statements of docs/guards.md on real databases:
 // what another system needs to refuse a holder that lost its claim.
 package fencing

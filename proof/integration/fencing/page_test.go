@@ -19,7 +19,7 @@ func snippets() (map[string]string, error) {
 }
 
 var readPage = sync.OnceValues(func() (map[string]string, error) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "fencing.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guards.md"))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func snippet(t *testing.T, name string) string {
 	must(t, err)
 	text, ok := all[name]
 	if !ok {
-		t.Fatalf("docs/fencing.md has no statement %q", name)
+		t.Fatalf("docs/guards.md has no statement %q", name)
 	}
 	return text
 }
@@ -59,9 +59,9 @@ func TestPageHasNoOtherStatements(t *testing.T) {
 	must(t, err)
 	slices.Sort(want)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), want); diff != "" {
-		t.Errorf("statements of docs/fencing.md, and those that are run (-page +tests):\n%s", diff)
+		t.Errorf("statements of docs/guards.md, and those that are run (-page +tests):\n%s", diff)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "fencing.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guards.md"))
 	must(t, err)
 	if fences := len(regexp.MustCompile("(?m)^```(?:sql|lua)").FindAll(text, -1)); fences != len(all) {
 		t.Errorf("%d blocks of SQL or Lua, %d of them with a system and a name of their own", fences, len(all))

@@ -73,7 +73,7 @@ func TestStartOnce(t *testing.T) {
 }
 
 // TestSameIDOtherInput shows Temporal without the adapter: another amount under the ID of a running workflow gets that workflow's result, and is
-// charged as well when the workflow has ended. docs/compared.md cites it.
+// charged as well when the workflow has ended. docs/which.md cites it.
 func TestSameIDOtherInput(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,6 +127,11 @@ func (f *consoleFlags) serveStore(ctx context.Context, logger *slog.Logger, l *l
 	if o.API, err = adminapi.New(l.guard, &adminapi.Options{Tokens: tokens, Logger: logger, Repeats: o.Repeats}); err != nil {
 		return cli.Usage(err)
 	}
+	var following sync.WaitGroup
+	defer following.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	following.Go(func() { o.API.Follow(ctx, f.tokens, nil) })
 	pages, err := console.New(l.guard, o) //nolint:contextcheck // requests bring theirs.
 	if err != nil {
 		return cli.Usage(err)

@@ -81,8 +81,8 @@ The log on stderr has one line for every decision.
 
 The first interrupt (Ctrl-C) or SIGTERM drains: no new intents are accepted, and
 running requests finish. A second one ends the process at once; the outcome of
-running requests is then unknown. The files of the certificate are looked at every
-ten seconds, and on SIGHUP; where stderr is a terminal, SIGHUP drains. A change of
+running requests is then unknown. The files of the certificate and of the admin
+tokens are read every ten seconds, and on SIGHUP; where stderr is a terminal, SIGHUP drains. A change of
 the rules needs a new process.`,
 		Example: `  semel gateway --upstream http://127.0.0.1:9000
   semel gateway --upstream http://127.0.0.1:9000 --store sqlite:/var/lib/semel/semel.db --rules semel.yaml
@@ -246,6 +246,7 @@ func (f *gatewayFlags) readTokens() error {
 		return cli.Usagef("--admin-tokens-file needs an admin address, but --admin is off")
 	}
 	var err error
+	f.operators.TokensFile = f.tokens
 	if f.operators.Tokens, err = adminapi.LoadTokens(f.tokens); err != nil {
 		return cli.Usage(err)
 	}

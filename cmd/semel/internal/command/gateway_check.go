@@ -82,9 +82,19 @@ func (f *gatewayFlags) reloads(ctx context.Context, p *cli.Process) {
 		return
 	}
 	p.Hangup.Store(true)
-	hangup, ask := make(chan os.Signal, 1), make(chan struct{})
+	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	f.config.Reload = ask
+	var asks []chan struct{}
+	asked := func() chan struct{} {
+		asks = append(asks, make(chan struct{}))
+		return asks[len(asks)-1]
+	}
+	if f.config.CertFile != "" {
+		f.config.Reload = asked()
+	}
+	if f.tokens != "" {
+		f.operators.Reload = asked()
+	}
 	go func() {
 		defer signal.Stop(hangup)
 		for {
@@ -93,13 +103,14 @@ func (f *gatewayFlags) reloads(ctx context.Context, p *cli.Process) {
 				return
 			case <-hangup:
 			}
-			if f.config.CertFile == "" {
-				f.config.Logger.LogAttrs(ctx, slog.LevelWarn, "SIGHUP: no files to look at without --tls-cert; start a new process to change the rules")
-				continue
+			if len(asks) == 0 {
+				f.config.Logger.LogAttrs(ctx, slog.LevelWarn, "SIGHUP: no files to look at without --tls-cert or --admin-tokens-file; start a new process to change the rules")
 			}
-			select {
-			case ask <- struct{}{}:
-			case <-ctx.Done():
+			for _, ask := range asks {
+				select {
+				case ask <- struct{}{}:
+				case <-ctx.Done():
+				}
 			}
 		}
 	}()

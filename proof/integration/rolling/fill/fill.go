@@ -1,6 +1,6 @@
 // Package fill records one intent of every kind, and asks for each again. It
 // uses nothing that the first release does not have, so that it can be copied
-// into the tree of an older one: see docs/rolling-deploys.md.
+// into the tree of an older one: see docs/upgrade.md.
 package fill
 
 import (

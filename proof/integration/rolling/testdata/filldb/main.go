@@ -1,6 +1,6 @@
 // Command filldb fills a new SQLite store with package fill, or, with -replay,
 // asks for everything that is in one. It is copied into the tree of another
-// version: see docs/rolling-deploys.md.
+// version: see docs/upgrade.md.
 package main
 
 import (
