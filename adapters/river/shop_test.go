@@ -124,7 +124,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[charge]) error {
 
 func (w *worker) effect(ctx context.Context, db execer, job *river.Job[charge]) error {
 	w.reach("before")
-	if _, err := db.Exec(context.WithoutCancel(ctx), "INSERT INTO effect VALUES ($1)", job.Args.Order); err != nil || w.hold == nil {
+	if _, err := db.Exec(ctx, "INSERT INTO effect VALUES ($1)", job.Args.Order); err != nil || w.hold == nil {
 		return err
 	}
 	return w.hold(ctx, job.Args.Order)
