@@ -37,7 +37,7 @@ const library = "."
 func houses() []house {
 	return []house{
 		{library, 75_470, 62_840},
-		{"adapters", 4_076, 6_235},
+		{"adapters", 4_076, 6_238},
 		{"check", 23_062, 10_656},
 		{"cmd", 5_259, 2_244},
 		{"console", 4_076, 3_213},
