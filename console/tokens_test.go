@@ -18,7 +18,7 @@ import (
 	"github.com/semel-dev/semel/store/memstore"
 )
 
-// TestTokensAreFollowed: a token that goes, or has another role, is refused from then on, and its sessions are over; those of others go on.
+// TestTokensAreFollowed: a token that goes, or has another role, loses its access and its sessions; other sessions go on.
 // A file that cannot be used changes nothing.
 func TestTokensAreFollowed(t *testing.T) {
 	t.Parallel()

@@ -7,16 +7,21 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"github.com/semel-dev/semel/gateway"
 	"github.com/semel-dev/semel/internal/must"
+	"github.com/semel-dev/semel/rules"
+	"github.com/semel-dev/semel/store/memstore"
 	"github.com/semel-dev/semel/web"
 )
 
@@ -514,5 +519,38 @@ func TestPageGuardScript(t *testing.T) {
 	got := d.send(t, http.MethodGet, source[1], "")
 	if want := must.Get(asset("page.js")); got.body != string(want) || !strings.Contains(got.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("got %d %v", got.status, got.header)
+	}
+}
+
+// TestPageGuardFlushOfHeader: what a handler writes after a flush of its header alone goes out at once, though the handler goes on.
+func TestPageGuardFlushOfHeader(t *testing.T) {
+	t.Parallel()
+	goOn := make(chan struct{})
+	g := must.Get(gateway.New(&gateway.Config{Store: memstore.New(nil), Rules: must.Get(rules.Parse("rules", []byte(pageRules))), Next: func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "text/html")
+		_ = http.NewResponseController(w).Flush()
+		_, _ = io.WriteString(w, "<html><head></head><body>first")
+		<-goOn
+		return nil
+	}}))
+	server := httptest.NewServer(g.Handler())
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { noError(t, g.Close()) })
+	end := sync.OnceFunc(func() { close(goOn) })
+	late := time.AfterFunc(20*time.Second, end) // a bound, for code that holds the piece back
+	t.Cleanup(func() { late.Stop(); end() })
+	answer := must.Get(server.Client().Do(must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)))) //nolint:bodyclose // deferred below.
+	defer answer.Body.Close()
+	var text string
+	for piece := make([]byte, 1024); !strings.Contains(text, "first"); {
+		n, err := answer.Body.Read(piece)
+		if text += string(piece[:n]); err != nil {
+			break
+		}
+	}
+	select {
+	case <-goOn:
+		t.Errorf("the first piece came when the handler had ended: %q", text)
+	default:
 	}
 }

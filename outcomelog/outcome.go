@@ -114,8 +114,8 @@ type Note struct {
 	fields  []string
 }
 
-// NoteFrom returns the note of the request that ctx belongs to; nil where there
-// is no note. Say works on nil as well.
+// NoteFrom returns the note of the request that ctx belongs to, or nil. Say
+// works on nil.
 func NoteFrom(ctx context.Context) *Note {
 	note, _ := ctx.Value(NoteKey{}).(*Note)
 	return note

@@ -1,9 +1,12 @@
 package outcomelog_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -121,4 +124,22 @@ func benchmarkRepeats(b *testing.B, r *outcomelog.Repeats, keys []string) {
 			r.Keep(b.Context(), outcomelog.Event{Key: keys[i%len(keys)], Outcome: outcomelog.Replayed, Status: 200})
 		}
 	})
+}
+
+// TestRepeatsOfLog: the log answers for the memory; where it does not, the memory's own come with the error.
+func TestRepeatsOfLog(t *testing.T) {
+	t.Parallel()
+	memory, key := outcomelog.NewRepeats(), strings.Repeat("ab", 32)
+	var broken error
+	memory.UseLog(func(context.Context, string) (outcomelog.Repetitions, error) {
+		return outcomelog.Repetitions{Counts: map[outcomelog.Outcome]int{outcomelog.Replayed: 7}}, broken
+	})
+	memory.Keep(t.Context(), outcomelog.Event{Key: key, Outcome: outcomelog.Mismatch})
+	if all, since, err := memory.All(t.Context(), key); err != nil || !since.IsZero() || all.Counts[outcomelog.Replayed] != 7 {
+		t.Errorf("of the log: %+v since %v, %v", all, since, err)
+	}
+	broken = errors.New("gone")
+	if all, since, err := memory.All(t.Context(), key); !errors.Is(err, broken) || since.IsZero() || all.Counts[outcomelog.Mismatch] != 1 || len(all.Counts) != 1 {
+		t.Errorf("of the memory: %+v since %v, %v", all, since, err)
+	}
 }

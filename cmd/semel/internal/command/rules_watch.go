@@ -63,7 +63,7 @@ const (
 	byBeacon requestKind = "beacon" // a beacon, a ping or a report of the browser
 )
 
-// kindOf reads the kind from what a tab says of a request.
+// kindOf returns the kind of a request from its DevTools resource type.
 func kindOf(resource string) requestKind {
 	switch resource {
 	case "Document":
@@ -339,7 +339,7 @@ func (d *drafts) add(method, target, protects string) {
 	}
 }
 
-// text writes those that a file can have together, and names the others.
+// text returns the rules as YAML. A rule that conflicts with an earlier one, or is invalid, becomes a comment.
 func (d drafts) text() string {
 	var text string
 	for _, one := range d {
